@@ -1,0 +1,42 @@
+// One bucket of a table: its lock, its index and its rows. The unit of ownership, locking,
+// parallel work and checkpoints.
+#ifndef ESTIMATOR_PLUGIN_OPS_CORE_BUCKET_H_
+#define ESTIMATOR_PLUGIN_OPS_CORE_BUCKET_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "key_index.h"
+#include "row_store.h"
+#include "rw_lock.h"
+
+namespace estimator_plugin {
+
+// The rows of a bucket at one moment, in the order of the arrays. The pointers stay good as long as
+// `owner` lives. `values` is [rows, layout.width()].
+template <typename V>
+struct BucketView {
+  std::shared_ptr<const void> owner;
+  int64_t rows = 0;
+  const int64_t* keys = nullptr;
+  const V* values = nullptr;
+  const int32_t* counts = nullptr;
+  const int64_t* last_seen = nullptr;
+};
+
+// Thread-compatible: hold `lock`.
+template <typename V>
+struct Bucket {
+  Bucket(IndexArena* arena, int64_t width, int number)
+      : index(arena, number), store(new RowStore(width * sizeof(V), number)) {}
+
+  V* row(uint32_t number) const { return reinterpret_cast<V*>(store->row(number)); }
+
+  mutable RwLock lock;
+  KeyIndex index;
+  std::unique_ptr<RowStore> store;
+};
+
+}  // namespace estimator_plugin
+
+#endif  // ESTIMATOR_PLUGIN_OPS_CORE_BUCKET_H_

@@ -1,0 +1,30 @@
+// What one row of a table holds: [embedding | slot 1 | slot 2 ...], each `dim` values wide.
+#ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
+#define ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace estimator_plugin {
+
+// One optimizer state of a row, e.g. {"accumulator", 0.1}.
+struct SlotSpec {
+  std::string name;
+  double initial_value = 0.0;
+
+  bool operator==(const SlotSpec& other) const {
+    return name == other.name && initial_value == other.initial_value;
+  }
+};
+
+struct RowLayout {
+  int64_t dim = 0;
+  std::vector<SlotSpec> slots;
+
+  int64_t width() const { return dim * (1 + static_cast<int64_t>(slots.size())); }
+};
+
+}  // namespace estimator_plugin
+
+#endif  // ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_

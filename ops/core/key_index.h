@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "address.h"
+#include "hash.h"
 #include "index_arena.h"
 #include "status.h"
 
@@ -68,6 +69,7 @@ class KeyIndex {
   Group* groups_ = nullptr;
   uint64_t num_groups_ = 0;
   int64_t size_ = 0;
+  int64_t capacity_ = 0;  // Keys it takes before it grows.
 };
 
 inline uint32_t KeyIndex::Reader::Find(const Group* group, int64_t key) const {

@@ -2,10 +2,11 @@
 // reserved range of virtual memory that is committed by use. Growing copies no row and moves no
 // address; when the range is full the mapping moves into one twice as large.
 //
-// A row is free when its key is kNoKey. Thread-compatible: the bucket's lock guards it.
+// A row is live when its epoch is not kFreeEpoch. Thread-compatible: the bucket's lock guards it.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_STORE_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,9 +18,14 @@ namespace estimator_plugin {
 
 class RowStore {
  public:
+  static constexpr uint32_t kFreeEpoch = 0;
+  static constexpr int64_t kFirstRangeBytes = int64_t{1} << 30;
+
   // `row_bytes` per row; `stagger` (the bucket's number) shifts where huge pages start, so that the
   // buckets of a table do not all fill one in the same step.
-  RowStore(int64_t row_bytes, int stagger) : row_bytes_(row_bytes), stagger_(stagger) {}
+  // `first_range_bytes` of address space are reserved at first.
+  RowStore(int64_t row_bytes, int stagger, int64_t first_range_bytes = kFirstRangeBytes)
+      : row_bytes_(row_bytes), stagger_(stagger), first_range_bytes_(first_range_bytes) {}
 
   // A row for `key`: a freed one if there is one, else the next. Its values are NOT initialised;
   // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
@@ -35,43 +41,56 @@ class RowStore {
   uint32_t used() const { return used_; }
   int64_t live() const { return live_; }
   int64_t row_bytes() const { return row_bytes_; }
-  bool IsLive(uint32_t row) const { return row < used_ && epochs_[row] != kFreeEpoch; }
+  bool IsLive(uint32_t row) const { return row < used_ && arrays_.epochs[row] != kFreeEpoch; }
 
-  char* row(uint32_t index) const { return rows_ + static_cast<int64_t>(index) * row_bytes_; }
-  char* rows() const { return rows_; }
-  int64_t* keys() const { return keys_; }
-  uint32_t* epochs() const { return epochs_; }
-  int32_t* counts() const { return counts_; }
-  int64_t* last_seen() const { return last_seen_; }
+  char* row(uint32_t index) const { return arrays_.rows + static_cast<int64_t>(index) * row_bytes_; }
+  char* rows() const { return arrays_.rows; }
+  int64_t* keys() const { return arrays_.keys; }
+  uint32_t* epochs() const { return arrays_.epochs; }
+  int32_t* counts() const { return arrays_.counts; }
+  int64_t* last_seen() const { return arrays_.last_seen; }
 
   // Keeps the arrays as they are now alive and their rows unreused until the result is dropped.
-  std::shared_ptr<const void> Pin() const { return range_; }
+  std::shared_ptr<const void> Pin() const;
 
-  // Bytes committed, metadata included.
+  // Sets what is known of a row's use; zeros cost no memory.
+  void SetUsage(uint32_t row, int32_t count, int64_t last_seen);
+
+  // Memory in use, metadata included.
   int64_t bytes() const;
 
-  static constexpr uint32_t kFreeEpoch = 0;
-
  private:
+  struct Arrays {
+    int64_t* keys = nullptr;
+    uint32_t* epochs = nullptr;
+    int32_t* counts = nullptr;
+    int64_t* last_seen = nullptr;
+    char* rows = nullptr;
+  };
+
   Status Grow(int64_t rows);
-  void PlaceArrays(MappedRange* range, int64_t capacity);
+  int64_t RangeBytes(int64_t capacity) const;
+  Arrays Place(char* base, int64_t capacity) const;
+  void MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity);
+  void CollapseFilled();
+  void Recycle(uint32_t row);
   void ReclaimDeferred();
-  bool pinned() const { return range_.use_count() > 1; }
+  // Acquire: what the last holder of a view read happened before its row is written again.
+  bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
 
   const int64_t row_bytes_;
   const int stagger_;
+  const int64_t first_range_bytes_;
   std::shared_ptr<MappedRange> range_;
+  std::shared_ptr<std::atomic<int64_t>> pins_;  // Views of range_ that are alive.
+  Arrays arrays_;
   int64_t capacity_ = 0;
   uint32_t used_ = 0;
   int64_t live_ = 0;
-  int64_t huge_bytes_ = 0;  // Bytes of the rows array that are backed by huge pages.
+  bool has_usage_ = false;
+  char* collapse_at_ = nullptr;  // Once the rows reach here, the huge page before it is full.
   std::vector<uint32_t> free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
-  int64_t* keys_ = nullptr;
-  uint32_t* epochs_ = nullptr;
-  int32_t* counts_ = nullptr;
-  int64_t* last_seen_ = nullptr;
-  char* rows_ = nullptr;
 };
 
 }  // namespace estimator_plugin

@@ -1,0 +1,106 @@
+#include "key_index.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace estimator_plugin {
+namespace {
+
+// Five-entry groups overflow often beyond this share of entries used.
+constexpr double kMaxLoad = 0.8;
+constexpr double kGrowth = 1.5;
+constexpr int kStaggerSteps = 64;
+
+int64_t CapacityOf(uint64_t num_groups) {
+  return static_cast<int64_t>(static_cast<double>(num_groups * KeyIndex::kEntries) * kMaxLoad);
+}
+
+}  // namespace
+
+KeyIndex::~KeyIndex() {
+  if (groups_ != nullptr) arena_->Free(groups_, bytes());
+}
+
+KeyIndex::Group* KeyIndex::Next(Group* group) const {
+  return ++group == groups_ + num_groups_ ? groups_ : group;
+}
+
+uint32_t KeyIndex::Find(int64_t key, uint64_t hash) const {
+  const Reader view = reader();
+  return num_groups_ == 0 ? kNoRow : view.Find(view.Home(hash), key);
+}
+
+void KeyIndex::Insert(int64_t key, uint64_t hash, uint32_t row) {
+  Group* group = const_cast<Group*>(reader().Home(hash));
+  for (;;) {
+    for (int i = 0; i < kEntries; ++i) {
+      if (group->keys[i] == kNoKey) {
+        group->keys[i] = key;
+        group->rows[i] = row;
+        ++size_;
+        return;
+      }
+    }
+    ++group->overflow;
+    group = Next(group);
+  }
+}
+
+uint32_t KeyIndex::Remove(int64_t key, uint64_t hash) {
+  if (Find(key, hash) == kNoRow) return kNoRow;
+  Group* group = const_cast<Group*>(reader().Home(hash));
+  for (;;) {
+    for (int i = 0; i < kEntries; ++i) {
+      if (group->keys[i] == key) {
+        group->keys[i] = kNoKey;
+        --size_;
+        return group->rows[i];
+      }
+    }
+    --group->overflow;
+    group = Next(group);
+  }
+}
+
+Status KeyIndex::Reserve(int64_t size) {
+  if (size <= capacity_) return Status();
+  const uint64_t needed =
+      static_cast<uint64_t>(std::ceil(static_cast<double>(size) / (kMaxLoad * kEntries))) + 1;
+  if (num_groups_ == 0) {
+    // Buckets start at sizes spread evenly over one growth step, so they grow at different times.
+    const double share = std::pow(kGrowth, static_cast<double>(stagger_ % kStaggerSteps) /
+                                               static_cast<double>(kStaggerSteps));
+    return Rebuild(std::max<uint64_t>(needed, static_cast<uint64_t>(8 * share)));
+  }
+  const uint64_t grown = static_cast<uint64_t>(static_cast<double>(num_groups_) * kGrowth) + 1;
+  return Rebuild(std::max(needed, grown));
+}
+
+Status KeyIndex::Rebuild(uint64_t num_groups) {
+  const int64_t new_bytes = static_cast<int64_t>(num_groups * sizeof(Group));
+  Group* fresh = static_cast<Group*>(arena_->Allocate(new_bytes));
+  if (fresh == nullptr) {
+    return Error(Code::kResourceExhausted, "no memory for an index of ", new_bytes, " bytes");
+  }
+  for (uint64_t g = 0; g < num_groups; ++g) {
+    std::fill_n(fresh[g].keys, kEntries, kNoKey);
+  }
+  Group* const old_groups = groups_;
+  const uint64_t old_num_groups = num_groups_;
+  groups_ = fresh;
+  num_groups_ = num_groups;
+  capacity_ = CapacityOf(num_groups);
+  size_ = 0;
+  for (uint64_t g = 0; g < old_num_groups; ++g) {
+    for (int i = 0; i < kEntries; ++i) {
+      const int64_t key = old_groups[g].keys[i];
+      if (key != kNoKey) Insert(key, MixKey(key), old_groups[g].rows[i]);
+    }
+  }
+  if (old_groups != nullptr) {
+    arena_->Free(old_groups, static_cast<int64_t>(old_num_groups * sizeof(Group)));
+  }
+  return Status();
+}
+
+}  // namespace estimator_plugin

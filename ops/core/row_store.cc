@@ -1,0 +1,174 @@
+#include "row_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "address.h"
+
+namespace estimator_plugin {
+namespace {
+
+constexpr int64_t kSmallestRangeBytes = int64_t{1} << 20;
+constexpr int64_t kStaggerBytes = 8 * kPageBytes;
+constexpr int kStaggerSteps = 64;
+
+constexpr int64_t kUsageBytes = sizeof(int32_t) + sizeof(int64_t);  // counts, last_seen
+constexpr int64_t kMetadataBytes = sizeof(int64_t) + sizeof(uint32_t) + kUsageBytes;
+
+}  // namespace
+
+constexpr uint32_t RowStore::kFreeEpoch;
+constexpr int64_t RowStore::kFirstRangeBytes;
+
+Status RowStore::Add(int64_t key, uint32_t epoch, uint32_t* row) {
+  if (!deferred_.empty() && !pinned()) ReclaimDeferred();
+  if (!free_rows_.empty()) {
+    *row = free_rows_.back();
+    free_rows_.pop_back();
+  } else {
+    if (used_ == capacity_) EP_RETURN_IF_ERROR(Grow(static_cast<int64_t>(used_) + 1));
+    *row = used_++;
+    CollapseFilled();
+  }
+  arrays_.keys[*row] = key;
+  arrays_.epochs[*row] = epoch;
+  ++live_;
+  return Status();
+}
+
+void RowStore::CollapseFilled() {
+  // Whole huge pages are made from filled small ones, so that no memory is taken ahead of use.
+  char* const filled = row(used_);
+  if (filled < collapse_at_) return;
+  MappedRange::CollapseHuge(collapse_at_ - kHugePageBytes, kHugePageBytes);
+  collapse_at_ += kHugePageBytes;
+}
+
+void RowStore::Free(uint32_t row) {
+  arrays_.epochs[row] = kFreeEpoch;
+  --live_;
+  if (pinned()) {
+    deferred_.push_back(row);
+    return;
+  }
+  Recycle(row);
+}
+
+void RowStore::Recycle(uint32_t row) {
+  arrays_.keys[row] = kNoKey;
+  if (has_usage_) {
+    arrays_.counts[row] = 0;
+    arrays_.last_seen[row] = 0;
+  }
+  free_rows_.push_back(row);
+}
+
+void RowStore::ReclaimDeferred() {
+  for (uint32_t row : deferred_) Recycle(row);
+  deferred_.clear();
+}
+
+Status RowStore::Reserve(int64_t rows) {
+  if (rows > capacity_) EP_RETURN_IF_ERROR(Grow(rows));
+  char* const begin = row(used_);
+  MappedRange::AdviseHuge(begin, row(static_cast<uint32_t>(rows)) - begin);
+  return Status();
+}
+
+std::shared_ptr<const void> RowStore::Pin() const {
+  if (range_ == nullptr) return nullptr;
+  const std::shared_ptr<MappedRange> range = range_;
+  const std::shared_ptr<std::atomic<int64_t>> pins = pins_;
+  pins->fetch_add(1, std::memory_order_relaxed);
+  return std::shared_ptr<const void>(
+      range->base(), [range, pins](const void*) { pins->fetch_sub(1, std::memory_order_release); });
+}
+
+void RowStore::SetUsage(uint32_t row, int32_t count, int64_t last_seen) {
+  if (count == 0 && last_seen == 0) return;
+  arrays_.counts[row] = count;
+  arrays_.last_seen[row] = last_seen;
+  has_usage_ = true;
+}
+
+int64_t RowStore::bytes() const {
+  const int64_t usage = has_usage_ ? kUsageBytes : 0;
+  return used_ * (row_bytes_ + kMetadataBytes - kUsageBytes + usage);
+}
+
+int64_t RowStore::RangeBytes(int64_t capacity) const {
+  // Every array starts on a page of its own, the rows on a huge page plus this bucket's stagger.
+  return capacity * (row_bytes_ + kMetadataBytes) + 5 * kPageBytes + 2 * kHugePageBytes +
+         kStaggerSteps * kStaggerBytes;
+}
+
+RowStore::Arrays RowStore::Place(char* base, int64_t capacity) const {
+  Arrays arrays;
+  int64_t at = 0;
+  arrays.keys = reinterpret_cast<int64_t*>(base + at);
+  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kPageBytes);
+  arrays.epochs = reinterpret_cast<uint32_t*>(base + at);
+  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(uint32_t)), kPageBytes);
+  arrays.counts = reinterpret_cast<int32_t*>(base + at);
+  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int32_t)), kPageBytes);
+  arrays.last_seen = reinterpret_cast<int64_t*>(base + at);
+  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kHugePageBytes);
+  arrays.rows = base + at + (stagger_ % kStaggerSteps) * kStaggerBytes;
+  return arrays;
+}
+
+Status RowStore::Grow(int64_t rows) {
+  if (rows > static_cast<int64_t>(kMaxRowsPerBucket)) {
+    return Error(Code::kResourceExhausted, "a bucket holds at most ", kMaxRowsPerBucket,
+                 " rows; create the table with more buckets");
+  }
+  int64_t capacity = std::max(rows, 2 * capacity_);
+  if (capacity_ == 0) {
+    capacity = std::max(rows, first_range_bytes_ / (row_bytes_ + kMetadataBytes));
+  }
+  capacity = std::min<int64_t>(capacity, kMaxRowsPerBucket);
+  std::shared_ptr<MappedRange> range = MappedRange::Reserve(RangeBytes(capacity));
+  while (range == nullptr && capacity > rows) {
+    capacity = std::max(rows, capacity / 2);
+    if (RangeBytes(capacity) < kSmallestRangeBytes) capacity = rows;
+    range = MappedRange::Reserve(RangeBytes(capacity));
+  }
+  if (range == nullptr) {
+    return Error(Code::kResourceExhausted, "no address space for ", rows, " rows of ", row_bytes_,
+                 " bytes in one bucket");
+  }
+  MoveInto(std::move(range), capacity);
+  return Status();
+}
+
+void RowStore::MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity) {
+  const Arrays to = Place(range->base(), capacity);
+  // A view reads the old range: it keeps that, and the rows are copied. Otherwise pages move.
+  const bool copy = pinned();
+  const auto move = [this, copy](void* from, void* target, int64_t item_bytes) {
+    const int64_t bytes = used_ * item_bytes;
+    if (bytes == 0) return;
+    if (copy || !MappedRange::MovePages(static_cast<char*>(from), static_cast<char*>(target),
+                                        RoundUp(bytes, kPageBytes))) {
+      std::memcpy(target, from, bytes);
+    }
+  };
+  move(arrays_.keys, to.keys, sizeof(int64_t));
+  move(arrays_.epochs, to.epochs, sizeof(uint32_t));
+  move(arrays_.counts, to.counts, sizeof(int32_t));
+  move(arrays_.last_seen, to.last_seen, sizeof(int64_t));
+  move(arrays_.rows, to.rows, row_bytes_);
+  range_ = std::move(range);
+  pins_ = std::make_shared<std::atomic<int64_t>>(0);
+  arrays_ = to;
+  capacity_ = capacity;
+  // The views that kept rows from being reused hold the old range, not this one.
+  if (copy) ReclaimDeferred();
+  const int64_t first_row = reinterpret_cast<int64_t>(arrays_.rows);
+  const int64_t filled = first_row + used_ * row_bytes_;
+  collapse_at_ = reinterpret_cast<char*>(
+      std::max(RoundUp(first_row, kHugePageBytes), filled / kHugePageBytes * kHugePageBytes) +
+      kHugePageBytes);
+}
+
+}  // namespace estimator_plugin

@@ -49,20 +49,24 @@ double TailQuantile(double p) {
   return p < 0.5 ? -z : z;
 }
 
+constexpr double kTwoToMinus24 = 1.0 / 16777216.0;
+constexpr double kTwoToMinus32 = 1.0 / 4294967296.0;
 constexpr double kCentral = 0.425;
+constexpr double kTwoToMinus24 = 1.0 / (1 << 24);  // C++14 has no hexadecimal floats.
+constexpr double kTwoToMinus32 = kTwoToMinus24 / (1 << 8);
 // The share of a normal distribution below two standard deviations under the mean.
 constexpr double kBelowTwoStddev = 0.022750131948179209;
 
 // A probability strictly between `low` and 1 - `low`.
 inline double Probability(uint32_t bits, double low) {
-  return low + (static_cast<double>(bits) + 0.5) * 0x1p-32 * (1 - 2 * low);
+  return low + (static_cast<double>(bits) + 0.5) * kTwoToMinus32 * (1 - 2 * low);
 }
 
 template <typename V>
 EP_MULTIVERSION void FillUniform(uint64_t stream, V minimum, V maximum, V* row, int64_t dim) {
   const V range = maximum - minimum;
   for (int64_t i = 0; i < dim; ++i) {
-    const V unit = static_cast<V>(static_cast<int32_t>(Draw(stream, i) >> 8)) * V(0x1p-24);
+    const V unit = static_cast<V>(static_cast<int32_t>(Draw(stream, i) >> 8)) * V(kTwoToMinus24);
     const V value = minimum + unit * range;
     row[i] = value < maximum ? value : minimum;  // Rounding must not reach the open end.
   }

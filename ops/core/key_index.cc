@@ -64,6 +64,10 @@ uint32_t KeyIndex::Remove(int64_t key, uint64_t hash) {
 
 Status KeyIndex::Reserve(int64_t size) {
   if (size <= capacity_) return Status();
+  if (size > static_cast<int64_t>(kMaxRowsPerBucket)) {
+    return Error(Code::kResourceExhausted, "a bucket holds at most ", kMaxRowsPerBucket,
+                 " keys, not ", size);
+  }
   const uint64_t needed =
       static_cast<uint64_t>(std::ceil(static_cast<double>(size) / (kMaxLoad * kEntries))) + 1;
   if (num_groups_ == 0) {

@@ -49,8 +49,6 @@ double TailQuantile(double p) {
   return p < 0.5 ? -z : z;
 }
 
-constexpr double kTwoToMinus24 = 1.0 / 16777216.0;
-constexpr double kTwoToMinus32 = 1.0 / 4294967296.0;
 constexpr double kCentral = 0.425;
 constexpr double kTwoToMinus24 = 1.0 / (1 << 24);  // C++14 has no hexadecimal floats.
 constexpr double kTwoToMinus32 = kTwoToMinus24 / (1 << 8);

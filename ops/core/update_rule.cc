@@ -12,6 +12,7 @@ struct RuleEntry {
   const char* name;
   size_t hyperparameters;
   RulePointer<V> (*make)(const Hyperparameters&);
+  bool divides_by_rate = false;
 };
 
 // Adding a rule: one line here, one file under rules/.
@@ -21,7 +22,7 @@ const std::vector<RuleEntry<V>>& Rules() {
       {"sgd", 2, MakeSgdRule<V>},         {"momentum", 3, MakeMomentumRule<V>},
       {"adagrad", 3, MakeAdagradRule<V>}, {"adam", 6, MakeAdamRule<V>},
       {"amsgrad", 6, MakeAmsgradRule<V>}, {"rmsprop", 4, MakeRmspropRule<V>},
-      {"ftrl", 7, MakeFtrlRule<V>},
+      {"ftrl", 7, MakeFtrlRule<V>, true},
   };
   return rules;
 }
@@ -44,6 +45,10 @@ Status MakeUpdateRule(const std::string& name, const std::vector<double>& hyperp
         return Error(Code::kInvalidArgument, "rule '", name, "': hyperparameter ", i, " is ",
                      hyperparameters[i], "; it must be finite");
       }
+    }
+    if (entry.divides_by_rate && !(hyperparameters[0] > 0)) {
+      return Error(Code::kInvalidArgument, "rule '", name, "': learning_rate is ",
+                   hyperparameters[0], "; it must be above 0");
     }
     *rule = entry.make(hyperparameters);
     return Status();

@@ -12,17 +12,38 @@ struct RuleEntry {
   const char* name;
   size_t hyperparameters;
   RulePointer<V> (*make)(const Hyperparameters&);
-  bool divides_by_rate = false;
+  Status (*check)(const std::string& name, const Hyperparameters&) = nullptr;
 };
+
+// FTRL divides by the learning rate.
+Status CheckRate(const std::string& name, const Hyperparameters& h) {
+  if (h[0] > 0) return Status();
+  return Error(Code::kInvalidArgument, "rule '", name, "': learning_rate is ", h[0],
+               "; it must be above 0");
+}
+
+// Adam divides by 1 - beta1_power and takes the root of 1 - beta2_power. A power of 1 is what an
+// optimizer passes that has not raised its powers before the first step.
+Status CheckPowers(const std::string& name, const Hyperparameters& h) {
+  if (!(h[4] >= 0 && h[4] < 1)) {
+    return Error(Code::kInvalidArgument, "rule '", name, "': beta1_power is ", h[4],
+                 "; it must be at least 0 and below 1");
+  }
+  if (!(h[5] >= 0 && h[5] <= 1)) {
+    return Error(Code::kInvalidArgument, "rule '", name, "': beta2_power is ", h[5],
+                 "; it must be between 0 and 1");
+  }
+  return Status();
+}
 
 // Adding a rule: one line here, one file under rules/.
 template <typename V>
 const std::vector<RuleEntry<V>>& Rules() {
   static const std::vector<RuleEntry<V>> rules = {
       {"sgd", 2, MakeSgdRule<V>},         {"momentum", 3, MakeMomentumRule<V>},
-      {"adagrad", 3, MakeAdagradRule<V>}, {"adam", 6, MakeAdamRule<V>},
-      {"amsgrad", 6, MakeAmsgradRule<V>}, {"rmsprop", 4, MakeRmspropRule<V>},
-      {"ftrl", 7, MakeFtrlRule<V>, true},
+      {"adagrad", 3, MakeAdagradRule<V>}, {"adam", 6, MakeAdamRule<V>, CheckPowers},
+      {"rmsprop", 4, MakeRmspropRule<V>}, {"amsgrad", 6, MakeAmsgradRule<V>, CheckPowers},
+      {"ftrl", 7, MakeFtrlRule<V>, CheckRate},
   };
   return rules;
 }
@@ -41,15 +62,13 @@ Status MakeUpdateRule(const std::string& name, const std::vector<double>& hyperp
                    " hyperparameters, got ", hyperparameters.size());
     }
     for (size_t i = 0; i < hyperparameters.size(); ++i) {
-      if (!std::isfinite(hyperparameters[i])) {
+      // As the table's value type: 1e300 is an infinite float.
+      if (!std::isfinite(static_cast<V>(hyperparameters[i]))) {
         return Error(Code::kInvalidArgument, "rule '", name, "': hyperparameter ", i, " is ",
                      hyperparameters[i], "; it must be finite");
       }
     }
-    if (entry.divides_by_rate && !(hyperparameters[0] > 0)) {
-      return Error(Code::kInvalidArgument, "rule '", name, "': learning_rate is ",
-                   hyperparameters[0], "; it must be above 0");
-    }
+    if (entry.check != nullptr) EP_RETURN_IF_ERROR(entry.check(name, hyperparameters));
     *rule = entry.make(hyperparameters);
     return Status();
   }

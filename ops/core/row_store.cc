@@ -18,6 +18,7 @@ constexpr int64_t kMetadataBytes = sizeof(int64_t) + sizeof(uint32_t) + kUsageBy
 }  // namespace
 
 constexpr uint32_t RowStore::kFreeEpoch;
+constexpr uint32_t RowStore::kFirstEpoch;
 constexpr int64_t RowStore::kFirstRangeBytes;
 
 Status RowStore::Add(int64_t key, uint32_t epoch, uint32_t* row) {
@@ -42,6 +43,14 @@ void RowStore::CollapseFilled() {
   if (filled < collapse_at_) return;
   MappedRange::CollapseHuge(collapse_at_ - kHugePageBytes, kHugePageBytes);
   collapse_at_ += kHugePageBytes;
+}
+
+void RowStore::ResetCollapse() {
+  const int64_t first_row = reinterpret_cast<int64_t>(arrays_.rows);
+  const int64_t filled = first_row + used_ * row_bytes_;
+  collapse_at_ = reinterpret_cast<char*>(
+      std::max(RoundUp(first_row, kHugePageBytes), filled / kHugePageBytes * kHugePageBytes) +
+      kHugePageBytes);
 }
 
 void RowStore::Free(uint32_t row) {
@@ -72,6 +81,25 @@ Status RowStore::Reserve(int64_t rows) {
   if (rows > capacity_) EP_RETURN_IF_ERROR(Grow(rows));
   char* const begin = row(used_);
   MappedRange::AdviseHuge(begin, row(static_cast<uint32_t>(rows)) - begin);
+  return Status();
+}
+
+Status RowStore::CopyMetadata(const RowStore& from) {
+  if (from.used_ == 0) return Status();
+  EP_RETURN_IF_ERROR(Reserve(from.used_));
+  std::copy_n(from.arrays_.keys, from.used_, arrays_.keys);
+  std::copy_n(from.arrays_.epochs, from.used_, arrays_.epochs);
+  if (from.has_usage_) {
+    std::copy_n(from.arrays_.counts, from.used_, arrays_.counts);
+    std::copy_n(from.arrays_.last_seen, from.used_, arrays_.last_seen);
+  }
+  has_usage_ = from.has_usage_;
+  used_ = from.used_;
+  live_ = from.live_;
+  free_rows_ = from.free_rows_;
+  deferred_ = from.deferred_;
+  ReclaimDeferred();
+  ResetCollapse();
   return Status();
 }
 
@@ -164,11 +192,7 @@ void RowStore::MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity) {
   capacity_ = capacity;
   // The views that kept rows from being reused hold the old range, not this one.
   if (copy) ReclaimDeferred();
-  const int64_t first_row = reinterpret_cast<int64_t>(arrays_.rows);
-  const int64_t filled = first_row + used_ * row_bytes_;
-  collapse_at_ = reinterpret_cast<char*>(
-      std::max(RoundUp(first_row, kHugePageBytes), filled / kHugePageBytes * kHugePageBytes) +
-      kHugePageBytes);
+  ResetCollapse();
 }
 
 }  // namespace estimator_plugin

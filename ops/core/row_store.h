@@ -19,6 +19,7 @@ namespace estimator_plugin {
 class RowStore {
  public:
   static constexpr uint32_t kFreeEpoch = 0;
+  static constexpr uint32_t kFirstEpoch = 1;
   static constexpr int64_t kFirstRangeBytes = int64_t{1} << 30;
 
   // `row_bytes` per row; `stagger` (the bucket's number) shifts where huge pages start, so that the
@@ -36,6 +37,9 @@ class RowStore {
 
   // Makes room for `rows` rows in all, so that a bulk load commits huge pages at once.
   Status Reserve(int64_t rows);
+
+  // Takes over the rows' numbers, keys and metadata, not their values. REQUIRES: this store is new.
+  Status CopyMetadata(const RowStore& from);
 
   // Rows in use or free; [0, used) is the contiguous prefix that holds every live row.
   uint32_t used() const { return used_; }
@@ -73,6 +77,7 @@ class RowStore {
   Arrays Place(char* base, int64_t capacity) const;
   void MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity);
   void CollapseFilled();
+  void ResetCollapse();
   void Recycle(uint32_t row);
   void ReclaimDeferred();
   // Acquire: what the last holder of a view read happened before its row is written again.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace estimator_plugin {
 
@@ -50,6 +51,14 @@ Status Error(Code code, const Pieces&... pieces) {
   std::ostringstream out;
   status_internal::Append(out, pieces...);
   return Status(code, out.str());
+}
+
+// The first of the shards' errors, so that the same input gives the same message.
+inline Status FirstError(const std::vector<Status>& statuses) {
+  for (const Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  return Status();
 }
 
 }  // namespace estimator_plugin

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bucket.h"
+#include "gradient_plan.h"
 #include "initializer.h"
 #include "parallel.h"
 #include "row_layout.h"
@@ -48,18 +49,11 @@ struct TableStats {
 enum class OnMissing { kInsert, kDefault };
 enum class OnNonFinite { kReject, kSkip };
 
-// Gradients of one lookup: gradients[i * dim ...] belongs to addresses[i].
-template <typename V>
-struct GradientSegment {
-  const int64_t* addresses;
-  const V* gradients;
-  int64_t n;
-};
-
 struct UpdateResult {
   int64_t updated_rows = 0;
-  int64_t skipped_rows = 0;  // Rows left alone because their summed gradient was not finite.
-  bool slots_changed = false;  // The rows had other slots than the rule needs; missing ones are fresh.
+  // Rows left alone because their gradient was not finite, or their gradients added up to that.
+  int64_t skipped_rows = 0;
+  bool slots_changed = false;  // Rows had another optimizer's slots; those it lacks are fresh.
 };
 
 template <typename V>
@@ -118,7 +112,20 @@ class Table {
  private:
   explicit Table(const TableOptions& options);
 
+  void MakeBuckets();  // Drops all rows. REQUIRES: layout_lock_ held exclusively, or no other user.
+  int64_t LiveRows() const;
+  void InitializeRow(int64_t key, V* row) const;
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
+
+  Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
+                       int64_t* addresses, V* embeddings, ParallelRunner* runner);
+  Status InsertIntoBucket(int bucket, const int64_t* keys, const int64_t* positions, int64_t n,
+                          int64_t* addresses, V* embeddings);
+  // Sets shard->rows; an error for an address that names no live row.
+  Status ResolveRows(typename GradientPlan<V>::Shard* shard) const;
+  // What is wrong with an address that names no live row.
+  Status BadAddress(int64_t address) const;
+  BucketView<V> ViewBucket(int bucket) const;
 
   const TableOptions options_;
   int bucket_shift_ = 64;

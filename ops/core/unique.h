@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallel.h"
-
 namespace estimator_plugin {
 
 struct UniqueResult {
@@ -16,8 +14,7 @@ struct UniqueResult {
 
 // Sets indices[i] such that result->values[indices[i]] == values[i]. The same as
 // tf.unique_with_counts, faster. REQUIRES: n < 2^31.
-void UniqueWithCounts(const int64_t* values, int64_t n, int32_t* indices, UniqueResult* result,
-                      ParallelRunner* runner);
+void UniqueWithCounts(const int64_t* values, int64_t n, int32_t* indices, UniqueResult* result);
 
 }  // namespace estimator_plugin
 

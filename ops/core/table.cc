@@ -1,0 +1,187 @@
+#include "table.h"
+
+#include <algorithm>
+
+#include "bucket_locks.h"
+#include "hash.h"
+
+namespace estimator_plugin {
+namespace {
+
+constexpr int64_t kMaxDim = 8192;
+constexpr int kMaxBuckets = 4096;
+
+int BucketShift(int num_buckets) {
+  int shift = 64;
+  for (int n = num_buckets; n > 1; n /= 2) --shift;
+  return shift;
+}
+
+Status CheckOptions(const TableOptions& options) {
+  if (options.dim < 1 || options.dim > kMaxDim) {
+    return Error(Code::kInvalidArgument, "table '", options.name, "': dim is ", options.dim,
+                 "; it must be from 1 to ", kMaxDim);
+  }
+  const int n = options.num_buckets;
+  if (n < 1 || n > kMaxBuckets || (n & (n - 1)) != 0) {
+    return Error(Code::kInvalidArgument, "table '", options.name, "': num_buckets is ", n,
+                 "; it must be a power of two from 1 to ", kMaxBuckets);
+  }
+  return Status();
+}
+
+// Copies [embedding | slots], matching slots by name; a slot that was not there starts fresh.
+template <typename V>
+void CopyRow(const RowLayout& from, const V* source, const RowLayout& to, V* target) {
+  std::copy_n(source, to.dim, target);
+  for (size_t s = 0; s < to.slots.size(); ++s) {
+    V* const slot = target + static_cast<int64_t>(1 + s) * to.dim;
+    const auto same = std::find_if(from.slots.begin(), from.slots.end(), [&](const SlotSpec& old) {
+      return old.name == to.slots[s].name;
+    });
+    if (same == from.slots.end()) {
+      std::fill_n(slot, to.dim, static_cast<V>(to.slots[s].initial_value));
+    } else {
+      std::copy_n(source + (1 + (same - from.slots.begin())) * to.dim, to.dim, slot);
+    }
+  }
+}
+
+bool SameNames(const std::vector<SlotSpec>& a, const std::vector<SlotSpec>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const SlotSpec& x, const SlotSpec& y) { return x.name == y.name; });
+}
+
+}  // namespace
+
+template <typename V>
+Table<V>::Table(const TableOptions& options)
+    : options_(options), bucket_shift_(BucketShift(options.num_buckets)) {
+  layout_.dim = options.dim;
+  MakeBuckets();
+}
+
+template <typename V>
+void Table<V>::MakeBuckets() {
+  buckets_.clear();
+  arena_.reset(new IndexArena);
+  for (int b = 0; b < options_.num_buckets; ++b) {
+    buckets_.emplace_back(new Bucket<V>(arena_.get(), layout_.width(), b));
+  }
+}
+
+template <typename V>
+Status Table<V>::Create(const TableOptions& options, std::unique_ptr<Table>* table) {
+  EP_RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<Table> made(new Table(options));
+  if (options.initializer.kind != "bank") {
+    EP_RETURN_IF_ERROR(made->SetInitializerBank(nullptr, 0));
+  }
+  *table = std::move(made);
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::SetInitializerBank(const V* bank, int64_t bank_rows) {
+  std::unique_ptr<Initializer<V>> initializer;
+  const Status status = MakeInitializer(options_.initializer, dim(), bank, bank_rows, &initializer);
+  if (!status.ok()) return Error(status.code(), "table '", options_.name, "': ", status.message());
+  ExclusiveLock layout(&layout_lock_);
+  bank_.assign(bank, bank + bank_rows * dim());
+  initializer_ = std::move(initializer);
+  return Status();
+}
+
+template <typename V>
+void Table<V>::InitializeRow(int64_t key, V* row) const {
+  initializer_->Fill(key, row, dim());
+  for (const SlotSpec& slot : layout_.slots) {
+    row += dim();
+    std::fill_n(row, dim(), static_cast<V>(slot.initial_value));
+  }
+}
+
+template <typename V>
+Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) {
+  {
+    SharedLock layout(&layout_lock_);
+    if (layout_.slots == slots) return Status();
+  }
+  ExclusiveLock layout(&layout_lock_);
+  if (SameNames(layout_.slots, slots)) {
+    layout_.slots = slots;  // Only what new rows start from has changed.
+    return Status();
+  }
+  RowLayout wanted;
+  wanted.dim = dim();
+  wanted.slots = slots;
+  std::vector<std::unique_ptr<RowStore>> stores;
+  int64_t rows = 0;
+  for (int b = 0; b < options_.num_buckets; ++b) {
+    const Bucket<V>& bucket = *buckets_[b];
+    stores.emplace_back(
+        new RowStore(wanted.width() * static_cast<int64_t>(sizeof(V)), b));
+    EP_RETURN_IF_ERROR(stores.back()->CopyMetadata(*bucket.store));
+    for (uint32_t r = 0; r < bucket.store->used(); ++r) {
+      if (!bucket.store->IsLive(r)) continue;
+      CopyRow(layout_, bucket.row(r), wanted, reinterpret_cast<V*>(stores.back()->row(r)));
+    }
+    rows += bucket.store->live();
+  }
+  for (int b = 0; b < options_.num_buckets; ++b) buckets_[b]->store = std::move(stores[b]);
+  // A table's first optimizer meets rows of its first batch only: no state was lost.
+  *changed = rows > 0 && !layout_.slots.empty();
+  layout_ = wanted;
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::Clear() {
+  ExclusiveLock layout(&layout_lock_);
+  rows_removed_ += LiveRows();
+  MakeBuckets();
+  return Status();
+}
+
+template <typename V>
+RowLayout Table<V>::layout() const {
+  SharedLock layout(&layout_lock_);
+  return layout_;
+}
+
+template <typename V>
+int64_t Table<V>::LiveRows() const {
+  int64_t rows = 0;
+  for (const auto& bucket : buckets_) {
+    SharedLock lock(&bucket->lock);
+    rows += bucket->store->live();
+  }
+  return rows;
+}
+
+template <typename V>
+int64_t Table<V>::size() const {
+  SharedLock layout(&layout_lock_);
+  return LiveRows();
+}
+
+template <typename V>
+TableStats Table<V>::stats() const {
+  SharedLock layout(&layout_lock_);
+  TableStats stats;
+  for (const auto& bucket : buckets_) {
+    SharedLock lock(&bucket->lock);
+    stats.rows += bucket->store->live();
+    stats.bytes += bucket->store->bytes() + bucket->index.bytes();
+  }
+  stats.keys_looked_up = keys_looked_up_;
+  stats.keys_found = keys_found_;
+  stats.rows_inserted = rows_inserted_;
+  stats.rows_removed = rows_removed_;
+  stats.rows_updated = rows_updated_;
+  return stats;
+}
+
+template class Table<float>;
+
+}  // namespace estimator_plugin

@@ -1,0 +1,264 @@
+// Table::Lookup and Table::Gather.
+//
+// A lookup first probes every key, duplicates included, under shared locks, with the cache misses
+// of many keys in flight at once: that beats making the keys unique first (the update does that,
+// where it is needed). Only keys without a row go on to the second phase, bucket by bucket.
+#include <algorithm>
+
+#include "bucket_locks.h"
+#include "hash.h"
+#include "row_copy.h"
+#include "table.h"
+
+namespace estimator_plugin {
+namespace {
+
+// Keys per shard below which another thread costs more than it saves.
+constexpr int64_t kGrain = 4096;
+// How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
+constexpr int kAhead = 12;
+constexpr int kRing = 32;  // A power of two above 2 * kAhead.
+
+// What probing needs to know of a bucket.
+template <typename V>
+struct BucketReader {
+  KeyIndex::Reader index;
+  const V* rows;
+};
+
+template <typename V>
+struct LookupBatch {
+  std::vector<BucketReader<V>> buckets;
+  int bucket_shift;
+  int64_t dim;
+  int64_t width;
+  const int64_t* keys;
+  const V* default_row;
+  int64_t* addresses;
+  V* embeddings;  // Null when only addresses are wanted.
+};
+
+struct Probe {
+  const KeyIndex::Group* home;
+  int bucket;
+};
+
+struct ProbeResult {
+  std::vector<int64_t> missing;  // Positions of keys without a row, in order.
+  int64_t asked = 0;
+};
+
+template <typename V>
+void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* result) {
+  Probe probes[kRing];
+  const V* sources[kRing];
+  const int64_t bytes = batch.dim * static_cast<int64_t>(sizeof(V));
+  for (int64_t i = range.begin; i < range.end + 2 * kAhead; ++i) {
+    if (i < range.end) {
+      const uint64_t hash = MixKey(batch.keys[i]);
+      const int bucket = BucketOfHash(hash, batch.bucket_shift);
+      const KeyIndex::Group* home = batch.buckets[bucket].index.Home(hash);
+      __builtin_prefetch(home);
+      probes[i % kRing] = {home, bucket};
+    }
+    const int64_t j = i - kAhead;
+    if (j >= range.begin && j < range.end) {
+      const int64_t key = batch.keys[j];
+      const Probe& probe = probes[j % kRing];
+      const BucketReader<V>& bucket = batch.buckets[probe.bucket];
+      const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(probe.home, key);
+      const V* source = batch.default_row;
+      if (row != kNoRow) {
+        batch.addresses[j] = MakeAddress(probe.bucket, row);
+        source = bucket.rows + static_cast<int64_t>(row) * batch.width;
+      } else {
+        batch.addresses[j] = kNoAddress;
+        if (key != kNoKey) result->missing.push_back(j);
+      }
+      result->asked += key != kNoKey;
+      sources[j % kRing] = source;
+      if (batch.embeddings != nullptr) PrefetchBytes(source, bytes);
+    }
+    const int64_t k = j - kAhead;
+    if (k >= range.begin && batch.embeddings != nullptr) {
+      CopyBytes(sources[k % kRing], batch.embeddings + k * batch.dim, bytes);
+    }
+  }
+}
+
+// The positions of `missing` keys grouped by bucket, in order inside each.
+struct BucketGroups {
+  std::vector<int64_t> positions;
+  std::vector<int64_t> begins;  // begins[b] to begins[b + 1] is bucket b's part.
+};
+
+BucketGroups GroupByBucket(const int64_t* keys, const std::vector<int64_t>& missing,
+                           int num_buckets, int bucket_shift) {
+  BucketGroups groups;
+  groups.positions.resize(missing.size());
+  groups.begins.assign(num_buckets + 1, 0);
+  std::vector<uint16_t> bucket_of(missing.size());
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const int bucket = BucketOfHash(MixKey(keys[missing[i]]), bucket_shift);
+    bucket_of[i] = static_cast<uint16_t>(bucket);
+    ++groups.begins[bucket + 1];
+  }
+  for (int b = 0; b < num_buckets; ++b) groups.begins[b + 1] += groups.begins[b];
+  std::vector<int64_t> next(groups.begins.begin(), groups.begins.end() - 1);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    groups.positions[next[bucket_of[i]]++] = missing[i];
+  }
+  return groups;
+}
+
+}  // namespace
+
+template <typename V>
+Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, const V* default_row,
+                        int64_t* addresses, V* embeddings, ParallelRunner* runner) {
+  const std::vector<V> zeros(default_row == nullptr ? dim() : 0);
+  SharedLock layout(&layout_lock_);
+  LookupBatch<V> batch;
+  batch.bucket_shift = bucket_shift_;
+  batch.dim = dim();
+  batch.width = layout_.width();
+  batch.keys = keys;
+  batch.default_row = default_row == nullptr ? zeros.data() : default_row;
+  batch.addresses = addresses;
+  batch.embeddings = embeddings;
+  const int shards = ShardsFor(*runner, n, kGrain);
+  std::vector<ProbeResult> results(shards);
+  {
+    AllBucketsShared<V> locks(buckets_);
+    for (const auto& bucket : buckets_) {
+      batch.buckets.push_back({bucket->index.reader(), bucket->row(0)});
+    }
+    runner->Run(shards, [&](int shard) {
+      ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
+    });
+  }
+  std::vector<int64_t> missing;
+  int64_t asked = 0;
+  for (const ProbeResult& result : results) {
+    missing.insert(missing.end(), result.missing.begin(), result.missing.end());
+    asked += result.asked;
+  }
+  keys_looked_up_ += asked;
+  keys_found_ += asked - static_cast<int64_t>(missing.size());
+  if (missing.empty() || on_missing == OnMissing::kDefault) return Status();
+  return InsertMissing(keys, missing, addresses, embeddings, runner);
+}
+
+template <typename V>
+Status Table<V>::InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
+                               int64_t* addresses, V* embeddings, ParallelRunner* runner) {
+  if (initializer_ == nullptr) {
+    return Error(Code::kFailedPrecondition, "table '", options_.name,
+                 "': its initializer's rows have not been drawn yet");
+  }
+  const int num_buckets = options_.num_buckets;
+  const BucketGroups groups = GroupByBucket(keys, missing, num_buckets, bucket_shift_);
+  const int64_t n = static_cast<int64_t>(missing.size());
+  const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain / 4));
+  std::vector<Status> statuses(shards);
+  runner->Run(shards, [&](int shard) {
+    const ShardRange range = RangeOfShard(num_buckets, shards, shard);
+    for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
+      const int64_t begin = groups.begins[b];
+      statuses[shard] = InsertIntoBucket(static_cast<int>(b), keys, &groups.positions[begin],
+                                         groups.begins[b + 1] - begin, addresses, embeddings);
+    }
+  });
+  return FirstError(statuses);
+}
+
+template <typename V>
+Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t* positions,
+                                  int64_t n, int64_t* addresses, V* embeddings) {
+  if (n == 0) return Status();
+  Bucket<V>& bucket = *buckets_[number];
+  ExclusiveLock lock(&bucket.lock);
+  const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
+  int64_t inserted = 0;
+  Status status;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) {
+      __builtin_prefetch(bucket.index.reader().Home(MixKey(keys[positions[i + kAhead]])));
+    }
+    const int64_t position = positions[i];
+    const int64_t key = keys[position];
+    const uint64_t hash = MixKey(key);
+    uint32_t row = bucket.index.Find(key, hash);  // Another lookup, or this batch, may have it.
+    if (row == kNoRow) {
+      status = bucket.index.Reserve(bucket.index.size() + 1);
+      if (status.ok()) status = bucket.store->Add(key, RowStore::kFirstEpoch, &row);
+      if (!status.ok()) break;
+      bucket.index.Insert(key, hash, row);
+      InitializeRow(key, bucket.row(row));
+      ++inserted;
+    }
+    addresses[position] = MakeAddress(number, row);
+    if (embeddings != nullptr) CopyBytes(bucket.row(row), embeddings + position * dim(), bytes);
+  }
+  rows_inserted_ += inserted;
+  if (status.ok()) return status;
+  return Error(status.code(), "table '", options_.name, "': ", status.message());
+}
+
+template <typename V>
+Status Table<V>::BadAddress(int64_t address) const {
+  const int64_t bucket = BucketOfAddress(address);
+  const uint32_t row = RowOfAddress(address);
+  const bool in_range =
+      bucket >= 0 && bucket < options_.num_buckets && row < buckets_[bucket]->store->used();
+  return Error(Code::kInvalidArgument, "table '", options_.name, "': address ", address,
+               " (bucket ", bucket, ", row ", row, ") is ",
+               in_range ? "that of a row that was freed" : "out of range",
+               "; addresses come from a lookup of this table, ", kNoAddress, " means no row");
+}
+
+template <typename V>
+Status Table<V>::Gather(const int64_t* addresses, int64_t n, const V* default_row, V* embeddings,
+                        ParallelRunner* runner) {
+  const std::vector<V> zeros(default_row == nullptr ? dim() : 0);
+  const V* const missing = default_row == nullptr ? zeros.data() : default_row;
+  const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
+  SharedLock layout(&layout_lock_);
+  AllBucketsShared<V> locks(buckets_);
+  const int shards = ShardsFor(*runner, n, kGrain);
+  std::vector<Status> statuses(shards);
+  const uint64_t num_buckets = static_cast<uint64_t>(options_.num_buckets);
+  const auto store_of = [&](int64_t address) -> const RowStore* {
+    const uint64_t bucket = static_cast<uint64_t>(BucketOfAddress(address));
+    if (bucket >= num_buckets) return nullptr;
+    const RowStore* store = buckets_[bucket]->store.get();
+    return RowOfAddress(address) < store->used() ? store : nullptr;
+  };
+  runner->Run(shards, [&](int shard) {
+    const ShardRange range = RangeOfShard(n, shards, shard);
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      const RowStore* ahead = i + kAhead < range.end ? store_of(addresses[i + kAhead]) : nullptr;
+      if (ahead != nullptr) {
+        const uint32_t row = RowOfAddress(addresses[i + kAhead]);
+        __builtin_prefetch(ahead->epochs() + row);
+        PrefetchBytes(ahead->row(row), bytes);
+      }
+      const V* source = missing;
+      if (addresses[i] != kNoAddress) {
+        const RowStore* store = store_of(addresses[i]);
+        const uint32_t row = RowOfAddress(addresses[i]);
+        if (store == nullptr || !store->IsLive(row)) {
+          statuses[shard] = BadAddress(addresses[i]);
+          return;
+        }
+        source = reinterpret_cast<const V*>(store->row(row));
+      }
+      CopyBytes(source, embeddings + i * dim(), bytes);
+    }
+  });
+  return FirstError(statuses);
+}
+
+template class Table<float>;
+
+}  // namespace estimator_plugin

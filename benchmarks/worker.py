@@ -1,0 +1,71 @@
+"""A measuring process: one system in one scenario, measured whenever the runner asks.
+
+    python -m benchmarks.worker step tfra --dim 16 --rows 1000000 --optimizer adagrad
+
+It stays alive, idle, between requests, so that the systems of a comparison take turns of a second
+each and a drift of the machine's speed meets them all.
+"""
+import argparse
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import tensorflow as tf  # noqa: E402  (the log level must be set before)
+
+from benchmarks.channel import Channel  # noqa: E402
+from benchmarks.system import system_class  # noqa: E402
+from benchmarks.workload import Workload  # noqa: E402
+
+
+def _parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenario", choices=["step", "growth", "checkpoint", "estimator"])
+    parser.add_argument("system")
+    parser.add_argument("--dim", type=int, required=True)
+    parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("--optimizer", required=True)
+    parser.add_argument("--samples", type=int, default=4096)
+    parser.add_argument("--cache", default="", help="folder for drawn ids")
+    parser.add_argument("--scratch", default=".", help="folder for checkpoints")
+    return parser.parse_args()
+
+
+def _make_scenario(arguments, workload):
+    system = system_class(arguments.system)
+    if arguments.scenario == "growth":
+        from benchmarks.scenarios.growth import Growth
+
+        return Growth(system, arguments.dim, arguments.optimizer, workload)
+    tables = system(arguments.dim, arguments.optimizer)
+    if arguments.scenario == "step":
+        from benchmarks.scenarios.step import Step
+
+        return Step(tables, workload)
+    from benchmarks.scenarios.checkpoint import Checkpoint
+
+    return Checkpoint(tables, workload, os.path.join(arguments.scratch, arguments.system))
+
+
+def main():
+    arguments = _parse_arguments()
+    channel = Channel()
+    workload = Workload(arguments.rows, arguments.samples, cache=arguments.cache)
+    tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+    if arguments.scenario == "estimator":
+        from benchmarks.scenarios import estimator
+
+        system = system_class(arguments.system)
+        estimator.serve(channel, system, arguments.dim, arguments.optimizer, workload)
+        return
+    tf.compat.v1.disable_eager_execution()
+    scenario = _make_scenario(arguments, workload)
+    facts = scenario.facts() if hasattr(scenario, "facts") else {}
+    channel.ready(dict(facts, measures=scenario.measures(), tensorflow=tf.__version__))
+    request = channel.next_request()
+    while request is not None:
+        channel.answer(scenario.measure(*request))
+        request = channel.next_request()
+
+
+if __name__ == "__main__":
+    main()

@@ -14,13 +14,14 @@ namespace {
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
 
 uint64_t StreamOf(uint64_t seed, int64_t key) {
-  return MixKey(static_cast<int64_t>(MixKey(static_cast<int64_t>(seed)) ^
-                                     static_cast<uint64_t>(key)));
+  return MixKey(
+      static_cast<int64_t>(MixKey(static_cast<int64_t>(seed)) ^ static_cast<uint64_t>(key)));
 }
 
 // 32 random bits for element `i` of the stream.
 inline uint32_t Draw(uint64_t stream, int64_t i) {
-  const uint64_t pair = MixKey(static_cast<int64_t>(stream + kGolden * static_cast<uint64_t>(i / 2)));
+  const uint64_t pair =
+      MixKey(static_cast<int64_t>(stream + kGolden * static_cast<uint64_t>(i / 2)));
   return static_cast<uint32_t>(i % 2 == 0 ? pair : pair >> 32);
 }
 
@@ -29,8 +30,8 @@ inline uint32_t Draw(uint64_t stream, int64_t i) {
 template <typename V>
 inline V CentralQuantile(V q) {
   const V r = V(0.180625) - q * q;
-  return q * (((V(59.109374720) * r + V(159.29113202)) * r + V(50.434271938)) * r +
-              V(3.3871327179)) /
+  return q *
+         (((V(59.109374720) * r + V(159.29113202)) * r + V(50.434271938)) * r + V(3.3871327179)) /
          (((V(67.187563600) * r + V(78.757757664)) * r + V(17.895169469)) * r + V(1));
 }
 
@@ -147,13 +148,22 @@ class BankInitializer : public Initializer<V> {
   const std::vector<V> bank_;
 };
 
+// `reach` bounds every value and difference that is drawn: it must be a finite V.
+template <typename V>
+Status CheckReach(const InitializerSpec& spec, double reach) {
+  if (std::isfinite(static_cast<V>(reach))) return Status();
+  return Error(Code::kInvalidArgument, "initializer '", spec.kind,
+               "' would draw values that are not finite (up to ", reach, ")");
+}
+
+template <typename V>
 Status CheckArguments(const InitializerSpec& spec, size_t count) {
   if (spec.arguments.size() != count) {
     return Error(Code::kInvalidArgument, "initializer '", spec.kind, "' takes ", count,
                  " arguments, got ", spec.arguments.size());
   }
   for (double argument : spec.arguments) {
-    if (!std::isfinite(argument)) {
+    if (!std::isfinite(static_cast<V>(argument))) {
       return Error(Code::kInvalidArgument, "initializer '", spec.kind, "' got the argument ",
                    argument, "; it must be finite");
     }
@@ -167,25 +177,28 @@ template <typename V>
 Status MakeInitializer(const InitializerSpec& spec, int64_t dim, const V* bank, int64_t bank_rows,
                        std::unique_ptr<Initializer<V>>* initializer) {
   if (spec.kind == "constant") {
-    EP_RETURN_IF_ERROR(CheckArguments(spec, 1));
+    EP_RETURN_IF_ERROR(CheckArguments<V>(spec, 1));
     initializer->reset(new ConstantInitializer<V>(spec));
   } else if (spec.kind == "uniform") {
-    EP_RETURN_IF_ERROR(CheckArguments(spec, 2));
+    EP_RETURN_IF_ERROR(CheckArguments<V>(spec, 2));
     if (spec.arguments[0] > spec.arguments[1]) {
-      return Error(Code::kInvalidArgument, "initializer 'uniform' got minimum ",
-                   spec.arguments[0], " above maximum ", spec.arguments[1]);
+      return Error(Code::kInvalidArgument, "initializer 'uniform' got minimum ", spec.arguments[0],
+                   " above maximum ", spec.arguments[1]);
     }
+    EP_RETURN_IF_ERROR(CheckReach<V>(spec, spec.arguments[1] - spec.arguments[0]));
     initializer->reset(new UniformInitializer<V>(spec));
   } else if (spec.kind == "normal" || spec.kind == "truncated_normal") {
-    EP_RETURN_IF_ERROR(CheckArguments(spec, 2));
+    EP_RETURN_IF_ERROR(CheckArguments<V>(spec, 2));
     if (spec.arguments[1] < 0) {
       return Error(Code::kInvalidArgument, "initializer '", spec.kind, "' got stddev ",
                    spec.arguments[1], "; it must be at least 0");
     }
+    // No draw of 32 bits is seven standard deviations away.
+    EP_RETURN_IF_ERROR(CheckReach<V>(spec, std::fabs(spec.arguments[0]) + 7 * spec.arguments[1]));
     initializer->reset(
         new NormalInitializer<V>(spec, spec.kind == "normal" ? 0.0 : kBelowTwoStddev));
   } else if (spec.kind == "bank") {
-    EP_RETURN_IF_ERROR(CheckArguments(spec, 0));
+    EP_RETURN_IF_ERROR(CheckArguments<V>(spec, 0));
     if (bank == nullptr || bank_rows < 1) {
       return Error(Code::kInvalidArgument, "initializer 'bank' needs at least one drawn row");
     }

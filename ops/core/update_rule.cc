@@ -40,9 +40,12 @@ Status CheckPowers(const std::string& name, const Hyperparameters& h) {
 template <typename V>
 const std::vector<RuleEntry<V>>& Rules() {
   static const std::vector<RuleEntry<V>> rules = {
-      {"sgd", 2, MakeSgdRule<V>},         {"momentum", 3, MakeMomentumRule<V>},
-      {"adagrad", 3, MakeAdagradRule<V>}, {"adam", 6, MakeAdamRule<V>, CheckPowers},
-      {"rmsprop", 4, MakeRmspropRule<V>}, {"amsgrad", 6, MakeAmsgradRule<V>, CheckPowers},
+      {"sgd", 2, MakeSgdRule<V>},
+      {"momentum", 3, MakeMomentumRule<V>},
+      {"adagrad", 3, MakeAdagradRule<V>},
+      {"adam", 6, MakeAdamRule<V>, CheckPowers},
+      {"rmsprop", 4, MakeRmspropRule<V>},
+      {"amsgrad", 6, MakeAmsgradRule<V>, CheckPowers},
       {"ftrl", 7, MakeFtrlRule<V>, CheckRate},
   };
   return rules;

@@ -134,8 +134,8 @@ TEST(MappedRangeTest, MovingPagesIsSafeBesideOtherMappings) {
   int64_t lost = 0;
   std::thread other([&done, &lost] {
     while (!done) {
-      void* memory = mmap(nullptr, 4 * kPageBytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void* memory =
+          mmap(nullptr, 4 * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (memory == MAP_FAILED) continue;
       std::this_thread::yield();
       lost += !IsMapped(static_cast<char*>(memory));

@@ -27,17 +27,13 @@ struct Vector {
   std::vector<Numbers> expected;
 };
 
-const Numbers kGradients[] = {{0.1, -0.3, 0.0}, {0.25, 0.02, 1e-3}, {-0.4, 0.7, -2.0},
-                              {0.01, 0.0, 0.1}};
+const Numbers kGradients[] = {
+    {0.1, -0.3, 0.0}, {0.25, 0.02, 1e-3}, {-0.4, 0.7, -2.0}, {0.01, 0.0, 0.1}};
 
 const Vector kVectors[] = {
     {"sgd", {0.1, 0}, {{0.504, -0.292, 0.1899}}},
-    {"momentum",
-     {0.1, 0.9, 0},
-     {{0.47286, -0.28525, 0.369729}, {-0.0746, 0.4275, -1.69919}}},
-    {"momentum",
-     {0.1, 0.9, 1},
-     {{0.479574, -0.323725, 0.5226561}, {-0.0746, 0.4275, -1.69919}}},
+    {"momentum", {0.1, 0.9, 0}, {{0.47286, -0.28525, 0.369729}, {-0.0746, 0.4275, -1.69919}}},
+    {"momentum", {0.1, 0.9, 1}, {{0.479574, -0.323725, 0.5226561}, {-0.0746, 0.4275, -1.69919}}},
     {"adagrad",
      {0.1, 0, 0.1},
      {{0.477290777348, -0.270621285194, 0.093524085798}, {0.3326, 0.6804, 4.110001}}},
@@ -249,9 +245,9 @@ TEST(RulesTest, RejectsAHyperparameterThatIsNotFinite) {
   std::unique_ptr<UpdateRule<float>> rule;
   for (const auto& setting : Settings()) {
     for (size_t i = 0; i < setting.second.size(); ++i) {
-      for (double bad : {std::numeric_limits<double>::quiet_NaN(),
-                         std::numeric_limits<double>::infinity(),
-                         -std::numeric_limits<double>::infinity()}) {
+      for (double bad :
+           {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+            -std::numeric_limits<double>::infinity()}) {
         Numbers h = setting.second;
         h[i] = bad;
         EXPECT_ERROR(MakeUpdateRule<float>(setting.first, h, &rule), Code::kInvalidArgument,

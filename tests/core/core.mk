@@ -24,18 +24,22 @@ CORE_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(shell find ops/core -name '*.cc'))
 TEST_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(wildcard tests/core/*_test.cc))
 
 $(OUT)/core_test: $(CORE_OBJECTS) $(TEST_OBJECTS) $(GTEST_OBJECTS)
-	$(CXX) $(FLAGS) $^ -o $@
+	@echo "Linking $@"
+	@$(CXX) $(FLAGS) $^ -o $@
 
 $(OUT)/ops/%.o: ops/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CORE_STANDARD) $(FLAGS) -c $< -o $@
+	@echo "Compiling $< ($(MODE))"
+	@$(CXX) $(CORE_STANDARD) $(FLAGS) -c $< -o $@
 
 $(OUT)/tests/%.o: tests/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(TEST_STANDARD) $(FLAGS) -isystem $(GTEST)/include -c $< -o $@
+	@echo "Compiling $< ($(MODE))"
+	@$(CXX) $(TEST_STANDARD) $(FLAGS) -isystem $(GTEST)/include -c $< -o $@
 
 build/core/gtest/%.o: $(GTEST)/src/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(TEST_STANDARD) -O1 -w -I $(GTEST) -I $(GTEST)/include -c $< -o $@
+	@echo "Compiling $< ($(MODE))"
+	@$(CXX) $(TEST_STANDARD) -O1 -w -I $(GTEST) -I $(GTEST)/include -c $< -o $@
 
 -include $(CORE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)

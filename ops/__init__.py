@@ -1,0 +1,46 @@
+"""The registered ops of embedding tables: typed wrappers, their gradients, and the op library.
+
+The ops work in graph mode and in tf.functions. Most users want `estimator_plugin.create_table` and
+`estimator_plugin.sparse_lookup`, which are made of them.
+"""
+
+from . import gradients
+from .library import load
+from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
+from .table_ops import (
+    table_clear,
+    table_handle,
+    table_initialize,
+    table_is_initialized,
+    table_memory,
+    table_remove,
+    table_size,
+    table_statistics,
+    unique_with_counts,
+)
+from .transfer_ops import restore_tables, save_tables, table_export, table_import
+from .update_ops import table_apply_gradients, table_apply_gradients_by_key
+
+__all__ = [
+    "gradients",
+    "load",
+    "restore_tables",
+    "save_tables",
+    "table_apply_gradients",
+    "table_apply_gradients_by_key",
+    "table_clear",
+    "table_export",
+    "table_find",
+    "table_gather",
+    "table_handle",
+    "table_import",
+    "table_initialize",
+    "table_is_initialized",
+    "table_lookup",
+    "table_memory",
+    "table_remove",
+    "table_size",
+    "table_statistics",
+    "table_unique_lookup",
+    "unique_with_counts",
+]

@@ -1,0 +1,54 @@
+"""Gradients of the ops that read a table.
+
+With respect to the table's handle a lookup's gradient is a `tf.IndexedSlices`: `values` [n, dim],
+one row for each key or address that was read, and `indices` [n] int64, the addresses of their rows
+(-1 where there was none). So `tf.gradients(loss, handle)` works as it does for a resource variable,
+and several lookups of one table come out as one IndexedSlices, concatenated. It has no
+`dense_shape`: addresses are no row numbers of a matrix, so there is no dense form to convert to.
+
+Keys, addresses and default rows have no gradient.
+
+    embeddings, addresses = table_lookup(handle, keys, dim=2, insert=True)
+    gradient = tf.gradients(tf.reduce_sum(embeddings), handle)[0]
+    update = table_apply_gradients(handle, [0.1, 0.0], gradient.indices, gradient.values, "sgd")
+"""
+
+import tensorflow as tf
+
+_NOT_DIFFERENTIABLE = (
+    "EpTableApplyGradients",
+    "EpTableApplyGradientsByKey",
+    "EpTableExport",
+    "EpTableFind",
+    "EpTableHandle",
+    "EpTableIsInitialized",
+    "EpTableMemory",
+    "EpTableRemove",
+    "EpTableSize",
+    "EpTableStatistics",
+    "EpUniqueWithCounts",
+)
+
+
+def _slices(op, embeddings_gradient, addresses):
+    values = tf.reshape(embeddings_gradient, [-1, op.get_attr("dim")])
+    return tf.IndexedSlices(values=values, indices=tf.reshape(addresses, [-1]))
+
+
+@tf.RegisterGradient("EpTableLookup")
+def _table_lookup_gradient(op, embeddings_gradient, _):
+    return [_slices(op, embeddings_gradient, op.outputs[1]), None, None]
+
+
+@tf.RegisterGradient("EpTableUniqueLookup")
+def _table_unique_lookup_gradient(op, embeddings_gradient, *_):
+    return [_slices(op, embeddings_gradient, op.outputs[1]), None, None]
+
+
+@tf.RegisterGradient("EpTableGather")
+def _table_gather_gradient(op, embeddings_gradient):
+    return [_slices(op, embeddings_gradient, op.inputs[1]), None, None]
+
+
+for _op_type in _NOT_DIFFERENTIABLE:
+    tf.no_gradient(_op_type)

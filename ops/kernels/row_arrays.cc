@@ -1,0 +1,104 @@
+#include "row_arrays.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "input_checks.h"
+
+namespace estimator_plugin {
+namespace {
+
+// TensorFlow maps tensors with aligned vector instructions only.
+constexpr uintptr_t kTensorAlignment = 64;
+
+// Memory of a table that a tensor looks at.
+class ViewBuffer : public tf::TensorBuffer {
+ public:
+  ViewBuffer(const void* data, size_t bytes, std::shared_ptr<const void> owner)
+      : TensorBuffer(const_cast<void*>(data)), bytes_(bytes), owner_(std::move(owner)) {}
+
+  size_t size() const override { return bytes_; }
+  tf::TensorBuffer* root_buffer() override { return this; }
+  // Else an op that consumes the tensor could take the table's memory for its own output.
+  bool OwnsMemory() const override { return false; }
+  void FillAllocationDescription(tf::AllocationDescription* description) const override {
+    description->set_requested_bytes(static_cast<int64_t>(bytes_));
+    description->set_allocator_name("estimator_plugin_table");
+  }
+
+ private:
+  const size_t bytes_;
+  const std::shared_ptr<const void> owner_;
+};
+
+tf::Tensor ViewOf(tf::DataType dtype, const tf::TensorShape& shape, const void* data,
+                  const std::shared_ptr<const void>& owner) {
+  if (shape.num_elements() == 0) return tf::Tensor(dtype, shape);
+  const size_t bytes = shape.num_elements() * tf::DataTypeSize(dtype);
+  if (reinterpret_cast<uintptr_t>(data) % kTensorAlignment != 0) {
+    tf::Tensor copy(dtype, shape);
+    std::memcpy(const_cast<char*>(copy.tensor_data().data()), data, bytes);
+    return copy;
+  }
+  auto* const buffer = new ViewBuffer(data, bytes, owner);
+  const tf::core::ScopedUnref unref(buffer);
+  return tf::Tensor(dtype, shape, buffer);
+}
+
+}  // namespace
+
+const char* NameOf(RowArray array) {
+  static const char* const names[] = {"keys", "rows", "counts", "last_seen"};
+  return names[static_cast<int>(array)];
+}
+
+tf::DataType DtypeOf(RowArray array) {
+  static const tf::DataType dtypes[] = {tf::DT_INT64, kValueType, tf::DT_INT32, tf::DT_INT64};
+  return dtypes[static_cast<int>(array)];
+}
+
+RowTensors ViewTensors(const BucketView<Value>& view, int64_t width) {
+  const tf::TensorShape vector({view.rows});
+  const tf::TensorShape matrix({view.rows, width});
+  RowTensors tensors;
+  tensors.of(RowArray::kKeys) = ViewOf(tf::DT_INT64, vector, view.keys, view.owner);
+  tensors.of(RowArray::kRows) = ViewOf(kValueType, matrix, view.values, view.owner);
+  tensors.of(RowArray::kCounts) = ViewOf(tf::DT_INT32, vector, view.counts, view.owner);
+  tensors.of(RowArray::kLastSeen) = ViewOf(tf::DT_INT64, vector, view.last_seen, view.owner);
+  return tensors;
+}
+
+Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
+                  const RowTensors& tensors) {
+  const tf::Tensor& keys = tensors.of(RowArray::kKeys);
+  const tf::TensorShape vector({keys.NumElements()});
+  const tf::TensorShape matrix({keys.NumElements(), layout.width()});
+  for (RowArray array : kRowArrays) {
+    const tf::Tensor& tensor = tensors.of(array);
+    const tf::TensorShape& wanted = array == RowArray::kRows ? matrix : vector;
+    if (tensor.shape() == wanted) continue;
+    return WrongShape(*resource, std::string(NameOf(array)) + "[" + std::to_string(bucket) + "]",
+                      tensor.shape(), wanted.DebugString());
+  }
+  return resource->table()->ImportBucket(
+      bucket, Int64Data(keys), tensors.of(RowArray::kRows).flat<Value>().data(),
+      tensors.of(RowArray::kCounts).flat<tf::int32>().data(),
+      Int64Data(tensors.of(RowArray::kLastSeen)), keys.NumElements());
+}
+
+tf::Tensor MetaTensor(const TableResource& resource, const RowLayout& layout) {
+  tf::Tensor meta(tf::DT_STRING, tf::TensorShape({}));
+  meta.scalar<tf::tstring>()() = SerializeTableMeta(resource.Meta(layout));
+  return meta;
+}
+
+tf::Tensor BankTensor(const TableResource& resource) {
+  const std::vector<Value>& bank = resource.table()->initializer_bank();
+  const int64_t dim = resource.table()->dim();
+  tf::Tensor tensor(kValueType, tf::TensorShape({static_cast<int64_t>(bank.size()) / dim, dim}));
+  std::copy(bank.begin(), bank.end(), tensor.flat<Value>().data());
+  return tensor;
+}
+
+}  // namespace estimator_plugin

@@ -1,0 +1,46 @@
+// The four arrays of a bucket's rows as tensors: the same for export, import and checkpoints.
+#ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_ROW_ARRAYS_H_
+#define ESTIMATOR_PLUGIN_OPS_KERNELS_ROW_ARRAYS_H_
+
+#include "../core/bucket.h"
+#include "table_resource.h"
+#include "tf_compat.h"
+
+namespace estimator_plugin {
+
+enum class RowArray { kKeys, kRows, kCounts, kLastSeen };
+
+// In the order of their values; also the order in which a checkpoint holds them.
+constexpr RowArray kRowArrays[] = {RowArray::kKeys, RowArray::kRows, RowArray::kCounts,
+                                   RowArray::kLastSeen};
+
+// "keys", "rows", "counts" or "last_seen", as in core/table_meta.h.
+const char* NameOf(RowArray array);
+tf::DataType DtypeOf(RowArray array);
+
+// Keys, counts and last-seen times are [n], rows [n, width].
+class RowTensors {
+ public:
+  tf::Tensor& of(RowArray array) { return tensors_[static_cast<int>(array)]; }
+  const tf::Tensor& of(RowArray array) const { return tensors_[static_cast<int>(array)]; }
+
+ private:
+  tf::Tensor tensors_[4];
+};
+
+// Tensors over the view's memory, which they keep alive. TensorFlow never writes into them: they
+// do not own their memory.
+RowTensors ViewTensors(const BucketView<Value>& view, int64_t width);
+
+// Hands one bucket's rows to the table after a check of types and shapes. REQUIRES: called from
+// within TableResource::Replace.
+Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
+                  const RowTensors& tensors);
+
+// What a checkpoint holds of a table beside the rows.
+tf::Tensor MetaTensor(const TableResource& resource, const RowLayout& layout);
+tf::Tensor BankTensor(const TableResource& resource);
+
+}  // namespace estimator_plugin
+
+#endif  // ESTIMATOR_PLUGIN_OPS_KERNELS_ROW_ARRAYS_H_

@@ -1,0 +1,166 @@
+// EpTableExport, EpTableImport: a table's content as tensors, for TensorFlow's stock savers.
+
+#include <memory>
+#include <utility>
+
+#include "input_checks.h"
+#include "intra_op_runner.h"
+#include "row_arrays.h"
+#include "shapes.h"
+#include "table_kernel.h"
+#include "tf_compat.h"
+
+namespace estimator_plugin {
+namespace {
+
+using tf::shape_inference::DimensionHandle;
+using tf::shape_inference::InferenceContext;
+using tf::shape_inference::ShapeHandle;
+
+// Where what is among the outputs of export, and after the handle among the inputs of import:
+// meta, bank, then the keys, rows, counts and last-seen times of all buckets.
+constexpr int kMeta = 0;
+constexpr int kBank = 1;
+constexpr int kFirstArray = 2;
+
+int IndexOfArray(RowArray array, int num_buckets, int bucket) {
+  return kFirstArray + static_cast<int>(array) * num_buckets + bucket;
+}
+
+tf::Status TableExportShape(InferenceContext* c) {
+  TF_RETURN_IF_ERROR(shapes::CheckHandle(c));
+  tf::int32 buckets = 0;
+  TF_RETURN_IF_ERROR(c->GetAttr("num_buckets", &buckets));
+  c->set_output(kMeta, c->Scalar());
+  c->set_output(kBank, c->Matrix(InferenceContext::kUnknownDim, shapes::DimOfHandle(c)));
+  for (int b = 0; b < buckets; ++b) {
+    const DimensionHandle rows = c->UnknownDim();
+    for (RowArray array : kRowArrays) {
+      c->set_output(IndexOfArray(array, buckets, b),
+                    array == RowArray::kRows ? c->Matrix(rows, InferenceContext::kUnknownDim)
+                                             : c->Vector(rows));
+    }
+  }
+  return tf::Status();
+}
+
+tf::Status TableImportShape(InferenceContext* c) {
+  TF_RETURN_IF_ERROR(shapes::CheckHandle(c));
+  tf::int32 buckets = 0;
+  TF_RETURN_IF_ERROR(c->GetAttr("num_buckets", &buckets));
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + kMeta), 0, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + kBank), 2, &unused));
+  for (int b = 0; b < buckets; ++b) {
+    ShapeHandle keys;
+    const int keys_at = 1 + IndexOfArray(RowArray::kKeys, buckets, b);
+    TF_RETURN_IF_ERROR(c->WithRank(c->input(keys_at), 1, &keys));
+    for (RowArray array : kRowArrays) {
+      ShapeHandle input;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + IndexOfArray(array, buckets, b)),
+                                     array == RowArray::kRows ? 2 : 1, &input));
+      DimensionHandle same;
+      TF_RETURN_IF_ERROR(c->Merge(c->Dim(keys, 0), c->Dim(input, 0), &same));
+    }
+  }
+  return tf::Status();
+}
+
+Status CheckNumBuckets(const TableResource& resource, int num_buckets) {
+  const int of_table = resource.config().options.num_buckets;
+  if (num_buckets == of_table) return Status();
+  return Error(Code::kInvalidArgument, "table '", resource.name(), "': the op's num_buckets is ",
+               num_buckets, ", the table has ", of_table, " buckets");
+}
+
+class TableExportOp : public ReadyTableKernel {
+ public:
+  explicit TableExportOp(tf::OpKernelConstruction* ctx)
+      : ReadyTableKernel(ctx), num_buckets_(AttrOf<tf::int32>(ctx, "num_buckets")) {}
+
+ private:
+  Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
+    EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
+    int64_t width = 0;
+    const auto begin = [&](const RowLayout& layout) {
+      width = layout.width();
+      ctx->set_output(kMeta, MetaTensor(*resource, layout));
+      ctx->set_output(kBank, BankTensor(*resource));
+      return Status();
+    };
+    const auto visit = [&](int bucket, const BucketView<Value>& view) {
+      const RowTensors tensors = ViewTensors(view, width);
+      for (RowArray array : kRowArrays) {
+        ctx->set_output(IndexOfArray(array, num_buckets_, bucket), tensors.of(array));
+      }
+      return Status();
+    };
+    return resource->table()->Export(begin, visit);
+  }
+
+  const int num_buckets_;
+};
+
+class TableImportOp : public TableKernel {
+ public:
+  explicit TableImportOp(tf::OpKernelConstruction* ctx)
+      : TableKernel(ctx), num_buckets_(AttrOf<tf::int32>(ctx, "num_buckets")) {}
+
+ private:
+  Status RunOn(tf::OpKernelContext* ctx, TableResource* resource) override {
+    EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
+    const tf::Tensor& meta = ctx->input(1 + kMeta);
+    const tf::Tensor& bank = ctx->input(1 + kBank);
+    if (meta.dims() != 0) return WrongShape(*resource, "meta", meta.shape(), "a scalar");
+    if (bank.dims() != 2) return WrongShape(*resource, "bank", bank.shape(), "[rows, dim]");
+    TableResource::Source source;
+    source.meta = std::string(meta.scalar<tf::tstring>()());
+    source.bank = bank;
+    source.load_bucket = [&](const RowLayout& layout, int bucket) {
+      RowTensors tensors;
+      for (RowArray array : kRowArrays) {
+        tensors.of(array) = ctx->input(1 + IndexOfArray(array, num_buckets_, bucket));
+      }
+      return ImportRows(resource, layout, bucket, tensors);
+    };
+    IntraOpRunner runner(ctx);
+    return resource->Replace(source, &runner);
+  }
+
+  const int num_buckets_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("EpTableExport").Device(tf::DEVICE_CPU), TableExportOp);
+REGISTER_KERNEL_BUILDER(Name("EpTableImport").Device(tf::DEVICE_CPU), TableImportOp);
+
+}  // namespace
+
+REGISTER_OP("EpTableExport")
+    .Input("handle: resource")
+    .Attr("num_buckets: int >= 1")
+    .Output("meta: string")
+    .Output("bank: float")
+    .Output("keys: num_buckets * int64")
+    .Output("rows: num_buckets * float")
+    .Output("counts: num_buckets * int32")
+    .Output("last_seen: num_buckets * int64")
+    .SetIsStateful()
+    .SetShapeFn(TableExportShape)
+    .Doc(
+        "The whole content. The arrays are views of the table's memory: nothing is copied, and "
+        "values that a later op changes change in them too.");
+
+REGISTER_OP("EpTableImport")
+    .Input("handle: resource")
+    .Input("meta: string")
+    .Input("bank: float")
+    .Input("keys: num_buckets * int64")
+    .Input("rows: num_buckets * float")
+    .Input("counts: num_buckets * int32")
+    .Input("last_seen: num_buckets * int64")
+    .Attr("num_buckets: int >= 1")
+    .SetIsStateful()
+    .SetShapeFn(TableImportShape)
+    .Doc("Replaces the content by what EpTableExport gave, and makes the table ready.");
+
+}  // namespace estimator_plugin

@@ -1,0 +1,38 @@
+"""Checks and conversions of op inputs that several wrappers share."""
+
+import tensorflow as tf
+
+
+def int64_ids(ids, argument):
+    """`ids` as an int64 tensor.
+
+    Raises:
+      TypeError: `ids` is neither int64 nor int32; the message names `argument`.
+    """
+    ids = tf.convert_to_tensor(ids, dtype_hint=tf.int64)
+    if ids.dtype not in (tf.int64, tf.int32):
+        raise TypeError(
+            "%s has dtype %s, want int64 or int32 (%r)" % (argument, ids.dtype.name, ids)
+        )
+    return tf.cast(ids, tf.int64)
+
+
+def row_or_zeros(default_row):
+    """A default row for the ops: an empty vector means zeros."""
+    return tf.zeros([0], tf.float32) if default_row is None else default_row
+
+
+def lists_of(ids, gradients, argument):
+    """Pairs of id and gradient tensors as two lists of equal length.
+
+    Raises:
+      ValueError: the lengths differ, or there is no pair; the message names `argument`.
+    """
+    ids = list(ids) if isinstance(ids, (list, tuple)) else [ids]
+    gradients = list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
+    if len(ids) != len(gradients) or not ids:
+        raise ValueError(
+            "%s and gradients are lists of %d and %d tensors; want the same number, at least one"
+            % (argument, len(ids), len(gradients))
+        )
+    return [int64_ids(tensor, argument) for tensor in ids], gradients

@@ -26,7 +26,7 @@ $(VENV)/ready: setup.py pyproject.toml
 	touch $@
 
 ops: $(READY)
-	$(PYTHON) ops/build.py --objects build/ops
+	$(PYTHON) ops/build.py --directory build/ops --objects build/ops/objects
 
 test: test-cpp sanitize test-python
 

@@ -105,6 +105,7 @@ def build(directory, target=None, objects=None):
       BuildError: no compiler, a compilation that failed, or a directory that cannot be written.
     """
     target = target or tensorflow_target()
+    directory = os.path.abspath(directory)
     path = os.path.join(directory, library_name(target))
     try:
         os.makedirs(directory, exist_ok=True)
@@ -119,10 +120,22 @@ def build(directory, target=None, objects=None):
     return path
 
 
+def place(library, directory):
+    """Copies a library to `directory`, in place of older ones for the same TensorFlow version."""
+    path = os.path.join(directory, os.path.basename(library))
+    if not os.path.exists(path):
+        with tempfile.TemporaryDirectory(prefix="ep_ops-", dir=directory) as scratch:
+            os.replace(shutil.copy(library, scratch), path)
+    for other in glob.glob(path.rsplit("-", 1)[0] + "-*.so"):
+        if other != path:
+            os.remove(other)
+    return path
+
+
 def _compile_and_link(path, target, objects):
     compiler = _compiler(target)
     with tempfile.TemporaryDirectory(prefix="ep_ops-", dir=os.path.dirname(path)) as scratch:
-        units = _units(target, objects or scratch)
+        units = _units(target, os.path.abspath(objects or scratch))
         for folder in {os.path.dirname(unit.object) for unit in units}:
             os.makedirs(folder, exist_ok=True)
         with futures.ThreadPoolExecutor(_JOBS) as pool:
@@ -136,7 +149,7 @@ def _compile_and_link(path, target, objects):
         _forget_others(os.path.dirname(units[0].object), {unit.object for unit in units})
 
 
-_Unit = collections.namedtuple("_Unit", "name text flags object")
+_Unit = collections.namedtuple("_Unit", "files flags object")
 
 
 def _units(target, objects):
@@ -148,22 +161,22 @@ def _units(target, objects):
     names = source_files()
     core = [n for n in names if n.startswith("core" + os.sep)]
     kernels = [n for n in names if n not in core and n.endswith(".cc")]
-    common = _FLAGS + ["-std=" + target.standard] + target.defines
-    common += ["-iquote", _HERE, "-iquote", os.path.join(_HERE, "core")]
-    system = [part for path in target.include for part in ("-isystem", path)]
     headers = [n for n in names if n.endswith(".h")]
     core_headers = [n for n in headers if n in core]
+    common = _FLAGS + ["-std=" + target.standard] + target.defines
+    common += ["-iquote", _HERE, "-iquote", os.path.join(_HERE, "core")]
+    kernel_flags = [part for path in target.include for part in ("-isystem", path)]
+    kernel_flags.append("-Wno-subobject-linkage")  # True of every file that another one includes.
 
-    def unit(name, files, seen_headers, flags):
-        stem = name.replace(os.sep, "-")
+    def unit(stem, files, seen_headers, flags):
         digest = _hash(files + seen_headers, target)
         place = os.path.join(objects, "tf" + target.version, "%s-%s.o" % (stem, digest))
-        return _Unit(name, "".join('#include "%s"\n' % f for f in files), flags, place)
+        return _Unit(files, flags, place)
 
-    units = [unit("kernels", kernels, headers, common + system)] if kernels else []
+    units = [unit("kernels", kernels, headers, common + kernel_flags)] if kernels else []
     for name in core:
         if name.endswith(".cc"):
-            units.append(unit(name, [name], core_headers, common))
+            units.append(unit(name.replace(os.sep, "-"), [name], core_headers, common))
     return units
 
 
@@ -171,8 +184,13 @@ def _compile(compiler, unit, scratch):
     if os.path.exists(unit.object):
         return
     finished = os.path.join(scratch, os.path.basename(unit.object) + ".part")
-    command = compiler + unit.flags + ["-x", "c++", "-c", "-", "-o", finished]
-    _run(command, "compiling " + unit.name, unit.text)
+    command = compiler + unit.flags + ["-o", finished, "-c"]
+    doing = "compiling %s of" % ", ".join(unit.files)
+    if len(unit.files) == 1:
+        _run(command + unit.files, doing)
+    else:
+        text = "".join('#include "%s"\n' % name for name in unit.files)
+        _run(command + ["-x", "c++", "-"], doing, text)
     os.replace(finished, unit.object)
 
 
@@ -244,22 +262,19 @@ def _forget_others(directory, kept):
 
 
 def main():
-    """`python ops/build.py`: builds into this directory and drops the version's older builds."""
+    """`python ops/build.py`: builds the library and places it beside this file."""
     # As a script this file's directory leads the module path, where TensorFlow would find our
     # modules under names of its own.
     sys.path[:] = [p for p in sys.path if os.path.abspath(p) != _HERE]
     parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--directory", default=_cache_directory(), help="where to build")
     parser.add_argument("--objects", help="keep object files in this directory")
     arguments = parser.parse_args()
-    target = tensorflow_target()
     try:
-        path = build(_HERE, target, arguments.objects and os.path.abspath(arguments.objects))
+        library = build(arguments.directory, objects=arguments.objects)
     except BuildError as error:
         sys.exit(str(error))
-    for other in glob.glob(os.path.join(_HERE, "ep_ops-tf%s-*.so" % target.version)):
-        if other != path:
-            os.remove(other)
-    print(path)
+    print(place(library, _HERE))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ struct BucketView {
 template <typename V>
 struct Bucket {
   Bucket(IndexArena* arena, int64_t width, int number)
-      : index(arena, number), store(new RowStore(width * sizeof(V), number)) {}
+      : index(arena, number), store(new RowStore(width * sizeof(V))) {}
 
   V* row(uint32_t number) const { return reinterpret_cast<V*>(store->row(number)); }
 

@@ -9,52 +9,60 @@ namespace estimator_plugin {
 namespace {
 
 constexpr int64_t kSmallestRangeBytes = int64_t{1} << 20;
-constexpr int64_t kStaggerBytes = 8 * kPageBytes;
-constexpr int kStaggerSteps = 64;
+// A huge page is made once its unfilled part is at most this share of the bucket's rows.
+constexpr int64_t kWasteDivisor = 8;
 
 constexpr int64_t kUsageBytes = sizeof(int32_t) + sizeof(int64_t);  // counts, last_seen
-constexpr int64_t kMetadataBytes = sizeof(int64_t) + sizeof(uint32_t) + kUsageBytes;
+constexpr int64_t kMetadataBytes = sizeof(int64_t) + kUsageBytes;         // and keys
+
+// How far the rows must reach before the huge page that starts at `begin` is made.
+int64_t HugeThreshold(int64_t begin) {
+  const int64_t end = begin + kHugePageBytes;
+  return std::max(begin, end - end / (kWasteDivisor + 1));
+}
 
 }  // namespace
 
-constexpr uint32_t RowStore::kFreeEpoch;
-constexpr uint32_t RowStore::kFirstEpoch;
 constexpr int64_t RowStore::kFirstRangeBytes;
 
-Status RowStore::Add(int64_t key, uint32_t epoch, uint32_t* row) {
+Status RowStore::Add(int64_t key, uint32_t* row) {
   if (!deferred_.empty() && !pinned()) ReclaimDeferred();
   if (!free_rows_.empty()) {
     *row = free_rows_.back();
     free_rows_.pop_back();
   } else {
     if (used_ == capacity_) EP_RETURN_IF_ERROR(Grow(static_cast<int64_t>(used_) + 1));
+    if ((used_ + int64_t{1}) * row_bytes_ > huge_at_) MakeHugePages();
     *row = used_++;
-    CollapseFilled();
+    if (*row % 64 == 0) live_bits_.push_back(0);
   }
   arrays_.keys[*row] = key;
-  arrays_.epochs[*row] = epoch;
+  live_bits_[*row / 64] |= uint64_t{1} << *row % 64;
   ++live_;
   return Status();
 }
 
-void RowStore::CollapseFilled() {
-  // Whole huge pages are made from filled small ones, so that no memory is taken ahead of use.
-  char* const filled = row(used_);
-  if (filled < collapse_at_) return;
-  MappedRange::CollapseHuge(collapse_at_ - kHugePageBytes, kHugePageBytes);
-  collapse_at_ += kHugePageBytes;
+void RowStore::MakeHugePages() {
+  // A row may be longer than a page.
+  while ((used_ + int64_t{1}) * row_bytes_ > huge_at_) {
+    char* const begin = arrays_.rows + huge_begin_;
+    if (huge_at_ == huge_begin_) {
+      MappedRange::AdviseHuge(begin, kHugePageBytes);
+    } else {
+      MappedRange::CollapseHuge(begin, kHugePageBytes);
+    }
+    huge_begin_ += kHugePageBytes;
+    huge_at_ = HugeThreshold(huge_begin_);
+  }
 }
 
-void RowStore::ResetCollapse() {
-  const int64_t first_row = reinterpret_cast<int64_t>(arrays_.rows);
-  const int64_t filled = first_row + used_ * row_bytes_;
-  collapse_at_ = reinterpret_cast<char*>(
-      std::max(RoundUp(first_row, kHugePageBytes), filled / kHugePageBytes * kHugePageBytes) +
-      kHugePageBytes);
+void RowStore::SkipHugePages() {
+  huge_begin_ = used_ * row_bytes_ / kHugePageBytes * kHugePageBytes;
+  huge_at_ = HugeThreshold(huge_begin_);
 }
 
 void RowStore::Free(uint32_t row) {
-  arrays_.epochs[row] = kFreeEpoch;
+  live_bits_[row / 64] &= ~(uint64_t{1} << row % 64);
   --live_;
   if (pinned()) {
     deferred_.push_back(row);
@@ -79,8 +87,11 @@ void RowStore::ReclaimDeferred() {
 
 Status RowStore::Reserve(int64_t rows) {
   if (rows > capacity_) EP_RETURN_IF_ERROR(Grow(rows));
-  char* const begin = row(used_);
-  MappedRange::AdviseHuge(begin, row(static_cast<uint32_t>(rows)) - begin);
+  while (rows * row_bytes_ > huge_at_) {
+    MappedRange::AdviseHuge(arrays_.rows + huge_begin_, kHugePageBytes);
+    huge_begin_ += kHugePageBytes;
+    huge_at_ = HugeThreshold(huge_begin_);
+  }
   return Status();
 }
 
@@ -88,7 +99,7 @@ Status RowStore::CopyMetadata(const RowStore& from) {
   if (from.used_ == 0) return Status();
   EP_RETURN_IF_ERROR(Reserve(from.used_));
   std::copy_n(from.arrays_.keys, from.used_, arrays_.keys);
-  std::copy_n(from.arrays_.epochs, from.used_, arrays_.epochs);
+  live_bits_ = from.live_bits_;
   if (from.has_usage_) {
     std::copy_n(from.arrays_.counts, from.used_, arrays_.counts);
     std::copy_n(from.arrays_.last_seen, from.used_, arrays_.last_seen);
@@ -99,7 +110,7 @@ Status RowStore::CopyMetadata(const RowStore& from) {
   free_rows_ = from.free_rows_;
   deferred_ = from.deferred_;
   ReclaimDeferred();
-  ResetCollapse();
+  SkipHugePages();
   return Status();
 }
 
@@ -125,9 +136,8 @@ int64_t RowStore::bytes() const {
 }
 
 int64_t RowStore::RangeBytes(int64_t capacity) const {
-  // Every array starts on a page of its own, the rows on a huge page plus this bucket's stagger.
-  return capacity * (row_bytes_ + kMetadataBytes) + 5 * kPageBytes + 2 * kHugePageBytes +
-         kStaggerSteps * kStaggerBytes;
+  // Every array starts on a page of its own, the rows on a huge page.
+  return capacity * (row_bytes_ + kMetadataBytes) + 4 * kPageBytes + kHugePageBytes;
 }
 
 RowStore::Arrays RowStore::Place(char* base, int64_t capacity) const {
@@ -135,13 +145,11 @@ RowStore::Arrays RowStore::Place(char* base, int64_t capacity) const {
   int64_t at = 0;
   arrays.keys = reinterpret_cast<int64_t*>(base + at);
   at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kPageBytes);
-  arrays.epochs = reinterpret_cast<uint32_t*>(base + at);
-  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(uint32_t)), kPageBytes);
   arrays.counts = reinterpret_cast<int32_t*>(base + at);
   at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int32_t)), kPageBytes);
   arrays.last_seen = reinterpret_cast<int64_t*>(base + at);
   at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kHugePageBytes);
-  arrays.rows = base + at + (stagger_ % kStaggerSteps) * kStaggerBytes;
+  arrays.rows = base + at;
   return arrays;
 }
 
@@ -182,7 +190,6 @@ void RowStore::MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity) {
     }
   };
   move(arrays_.keys, to.keys, sizeof(int64_t));
-  move(arrays_.epochs, to.epochs, sizeof(uint32_t));
   move(arrays_.counts, to.counts, sizeof(int32_t));
   move(arrays_.last_seen, to.last_seen, sizeof(int64_t));
   move(arrays_.rows, to.rows, row_bytes_);
@@ -192,7 +199,7 @@ void RowStore::MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity) {
   capacity_ = capacity;
   // The views that kept rows from being reused hold the old range, not this one.
   if (copy) ReclaimDeferred();
-  ResetCollapse();
+  SkipHugePages();
 }
 
 }  // namespace estimator_plugin

@@ -1,8 +1,8 @@
-// The rows of one bucket: parallel arrays (keys, epochs, counts, last-seen times, rows) in one
+// The rows of one bucket: parallel arrays (keys, counts, last-seen times, rows) in one
 // reserved range of virtual memory that is committed by use. Growing copies no row and moves no
 // address; when the range is full the mapping moves into one twice as large.
 //
-// A row is live when its epoch is not kFreeEpoch. Thread-compatible: the bucket's lock guards it.
+// Thread-compatible: the bucket's lock guards it.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_STORE_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_STORE_H_
 
@@ -18,19 +18,15 @@ namespace estimator_plugin {
 
 class RowStore {
  public:
-  static constexpr uint32_t kFreeEpoch = 0;
-  static constexpr uint32_t kFirstEpoch = 1;
   static constexpr int64_t kFirstRangeBytes = int64_t{1} << 30;
 
-  // `row_bytes` per row; `stagger` (the bucket's number) shifts where huge pages start, so that the
-  // buckets of a table do not all fill one in the same step.
   // `first_range_bytes` of address space are reserved at first.
-  RowStore(int64_t row_bytes, int stagger, int64_t first_range_bytes = kFirstRangeBytes)
-      : row_bytes_(row_bytes), stagger_(stagger), first_range_bytes_(first_range_bytes) {}
+  explicit RowStore(int64_t row_bytes, int64_t first_range_bytes = kFirstRangeBytes)
+      : row_bytes_(row_bytes), first_range_bytes_(first_range_bytes) {}
 
   // A row for `key`: a freed one if there is one, else the next. Its values are NOT initialised;
   // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
-  Status Add(int64_t key, uint32_t epoch, uint32_t* row);
+  Status Add(int64_t key, uint32_t* row);
 
   // Frees a live row. While a view is alive it stays as it is and becomes reusable afterwards.
   void Free(uint32_t row);
@@ -45,12 +41,12 @@ class RowStore {
   uint32_t used() const { return used_; }
   int64_t live() const { return live_; }
   int64_t row_bytes() const { return row_bytes_; }
-  bool IsLive(uint32_t row) const { return row < used_ && arrays_.epochs[row] != kFreeEpoch; }
+  // Whether the row has a key: one bit a row, so that asking it of a whole batch stays in the cache.
+  bool IsLive(uint32_t row) const { return row < used_ && (live_bits_[row / 64] >> row % 64 & 1); }
 
   char* row(uint32_t index) const { return arrays_.rows + static_cast<int64_t>(index) * row_bytes_; }
   char* rows() const { return arrays_.rows; }
   int64_t* keys() const { return arrays_.keys; }
-  uint32_t* epochs() const { return arrays_.epochs; }
   int32_t* counts() const { return arrays_.counts; }
   int64_t* last_seen() const { return arrays_.last_seen; }
 
@@ -66,7 +62,6 @@ class RowStore {
  private:
   struct Arrays {
     int64_t* keys = nullptr;
-    uint32_t* epochs = nullptr;
     int32_t* counts = nullptr;
     int64_t* last_seen = nullptr;
     char* rows = nullptr;
@@ -76,15 +71,14 @@ class RowStore {
   int64_t RangeBytes(int64_t capacity) const;
   Arrays Place(char* base, int64_t capacity) const;
   void MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity);
-  void CollapseFilled();
-  void ResetCollapse();
+  void MakeHugePages();
+  void SkipHugePages();
   void Recycle(uint32_t row);
   void ReclaimDeferred();
   // Acquire: what the last holder of a view read happened before its row is written again.
   bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
 
   const int64_t row_bytes_;
-  const int stagger_;
   const int64_t first_range_bytes_;
   std::shared_ptr<MappedRange> range_;
   std::shared_ptr<std::atomic<int64_t>> pins_;  // Views of range_ that are alive.
@@ -93,7 +87,9 @@ class RowStore {
   uint32_t used_ = 0;
   int64_t live_ = 0;
   bool has_usage_ = false;
-  char* collapse_at_ = nullptr;  // Once the rows reach here, the huge page before it is full.
+  std::vector<uint64_t> live_bits_;
+  int64_t huge_begin_ = 0;   // The next huge page to make, as an offset into the rows array,
+  int64_t huge_at_ = 0;      // and how far the rows must reach before it is made.
   std::vector<uint32_t> free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
 };

@@ -119,8 +119,7 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
   int64_t rows = 0;
   for (int b = 0; b < options_.num_buckets; ++b) {
     const Bucket<V>& bucket = *buckets_[b];
-    stores.emplace_back(
-        new RowStore(wanted.width() * static_cast<int64_t>(sizeof(V)), b));
+    stores.emplace_back(new RowStore(wanted.width() * static_cast<int64_t>(sizeof(V))));
     EP_RETURN_IF_ERROR(stores.back()->CopyMetadata(*bucket.store));
     for (uint32_t r = 0; r < bucket.store->used(); ++r) {
       if (!bucket.store->IsLive(r)) continue;

@@ -15,9 +15,9 @@ namespace {
 
 // Keys per shard below which another thread costs more than it saves.
 constexpr int64_t kGrain = 4096;
-// How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
-constexpr int kAhead = 12;
-constexpr int kRing = 32;  // A power of two above 2 * kAhead.
+// Keys whose cache misses are in flight together: enough to cover a miss, few enough to stay cached.
+constexpr int64_t kBlock = 16;
+constexpr int64_t kAhead = 12;
 
 // What probing needs to know of a bucket.
 template <typename V>
@@ -38,51 +38,73 @@ struct LookupBatch {
   V* embeddings;  // Null when only addresses are wanted.
 };
 
-struct Probe {
-  const KeyIndex::Group* home;
-  int bucket;
-};
-
 struct ProbeResult {
   std::vector<int64_t> missing;  // Positions of keys without a row, in order.
   int64_t asked = 0;
 };
 
+// Up to kBlock keys on their way through the three stages of a probe.
+template <typename V>
+struct ProbeBlock {
+  int64_t begin = 0;
+  int64_t n = 0;
+  const KeyIndex::Group* homes[kBlock];
+  int buckets[kBlock];
+  const V* sources[kBlock];
+};
+
+template <typename V>
+void FindHomes(const LookupBatch<V>& batch, ProbeBlock<V>* block) {
+  for (int64_t i = 0; i < block->n; ++i) {
+    const uint64_t hash = MixKey(batch.keys[block->begin + i]);
+    block->buckets[i] = BucketOfHash(hash, batch.bucket_shift);
+    block->homes[i] = batch.buckets[block->buckets[i]].index.Home(hash);
+    __builtin_prefetch(block->homes[i]);
+  }
+}
+
+template <typename V>
+void FindRows(const LookupBatch<V>& batch, ProbeBlock<V>* block, ProbeResult* result) {
+  for (int64_t i = 0; i < block->n; ++i) {
+    const int64_t position = block->begin + i;
+    const int64_t key = batch.keys[position];
+    const BucketReader<V>& bucket = batch.buckets[block->buckets[i]];
+    result->asked += key != kNoKey;
+    const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(block->homes[i], key);
+    if (row == kNoRow) {
+      if (key != kNoKey) result->missing.push_back(position);
+      batch.addresses[position] = kNoAddress;
+      block->sources[i] = batch.default_row;
+      continue;
+    }
+    batch.addresses[position] = MakeAddress(block->buckets[i], row);
+    block->sources[i] = bucket.rows + static_cast<int64_t>(row) * batch.width;
+    PrefetchBytes(block->sources[i], batch.dim * static_cast<int64_t>(sizeof(V)));
+  }
+}
+
+template <typename V>
+void CopyRows(const LookupBatch<V>& batch, const ProbeBlock<V>& block) {
+  V* target = batch.embeddings + block.begin * batch.dim;
+  const int64_t bytes = batch.dim * static_cast<int64_t>(sizeof(V));
+  for (int64_t i = 0; i < block.n; ++i, target += batch.dim) {
+    CopyBytes(block.sources[i], target, bytes);
+  }
+}
+
 template <typename V>
 void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* result) {
-  Probe probes[kRing];
-  const V* sources[kRing];
-  const int64_t bytes = batch.dim * static_cast<int64_t>(sizeof(V));
-  for (int64_t i = range.begin; i < range.end + 2 * kAhead; ++i) {
-    if (i < range.end) {
-      const uint64_t hash = MixKey(batch.keys[i]);
-      const int bucket = BucketOfHash(hash, batch.bucket_shift);
-      const KeyIndex::Group* home = batch.buckets[bucket].index.Home(hash);
-      __builtin_prefetch(home);
-      probes[i % kRing] = {home, bucket};
+  ProbeBlock<V> blocks[3];
+  const int64_t num_blocks = (range.end - range.begin + kBlock - 1) / kBlock;
+  for (int64_t b = 0; b < num_blocks + 2; ++b) {
+    if (b < num_blocks) {
+      ProbeBlock<V>* const block = &blocks[b % 3];
+      block->begin = range.begin + b * kBlock;
+      block->n = std::min(kBlock, range.end - block->begin);
+      FindHomes(batch, block);
     }
-    const int64_t j = i - kAhead;
-    if (j >= range.begin && j < range.end) {
-      const int64_t key = batch.keys[j];
-      const Probe& probe = probes[j % kRing];
-      const BucketReader<V>& bucket = batch.buckets[probe.bucket];
-      const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(probe.home, key);
-      const V* source = batch.default_row;
-      if (row != kNoRow) {
-        batch.addresses[j] = MakeAddress(probe.bucket, row);
-        source = bucket.rows + static_cast<int64_t>(row) * batch.width;
-      } else {
-        batch.addresses[j] = kNoAddress;
-        if (key != kNoKey) result->missing.push_back(j);
-      }
-      result->asked += key != kNoKey;
-      sources[j % kRing] = source;
-      if (batch.embeddings != nullptr) PrefetchBytes(source, bytes);
-    }
-    const int64_t k = j - kAhead;
-    if (k >= range.begin && batch.embeddings != nullptr) {
-      CopyBytes(sources[k % kRing], batch.embeddings + k * batch.dim, bytes);
-    }
+    if (b >= 1 && b - 1 < num_blocks) FindRows(batch, &blocks[(b - 1) % 3], result);
+    if (b >= 2 && batch.embeddings != nullptr) CopyRows(batch, blocks[(b - 2) % 3]);
   }
 }
 
@@ -191,7 +213,7 @@ Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t
     uint32_t row = bucket.index.Find(key, hash);  // Another lookup, or this batch, may have it.
     if (row == kNoRow) {
       status = bucket.index.Reserve(bucket.index.size() + 1);
-      if (status.ok()) status = bucket.store->Add(key, RowStore::kFirstEpoch, &row);
+      if (status.ok()) status = bucket.store->Add(key, &row);
       if (!status.ok()) break;
       bucket.index.Insert(key, hash, row);
       InitializeRow(key, bucket.row(row));
@@ -238,11 +260,7 @@ Status Table<V>::Gather(const int64_t* addresses, int64_t n, const V* default_ro
     const ShardRange range = RangeOfShard(n, shards, shard);
     for (int64_t i = range.begin; i < range.end; ++i) {
       const RowStore* ahead = i + kAhead < range.end ? store_of(addresses[i + kAhead]) : nullptr;
-      if (ahead != nullptr) {
-        const uint32_t row = RowOfAddress(addresses[i + kAhead]);
-        __builtin_prefetch(ahead->epochs() + row);
-        PrefetchBytes(ahead->row(row), bytes);
-      }
+      if (ahead != nullptr) PrefetchBytes(ahead->row(RowOfAddress(addresses[i + kAhead])), bytes);
       const V* source = missing;
       if (addresses[i] != kNoAddress) {
         const RowStore* store = store_of(addresses[i]);

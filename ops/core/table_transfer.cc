@@ -134,7 +134,7 @@ Status Table<V>::ImportBucket(int number, const int64_t* keys, const V* values,
                    " occurs twice in bucket ", number);
     }
     uint32_t row;
-    EP_RETURN_IF_ERROR(bucket.store->Add(keys[i], RowStore::kFirstEpoch, &row));
+    EP_RETURN_IF_ERROR(bucket.store->Add(keys[i], &row));
     bucket.index.Insert(keys[i], hash, row);
     if (counts != nullptr && last_seen != nullptr) {
       bucket.store->SetUsage(row, counts[i], last_seen[i]);

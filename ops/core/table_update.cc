@@ -109,19 +109,10 @@ Status Table<V>::ResolveRows(typename GradientPlan<V>::Shard* shard) const {
   for (uint32_t u = 0; u < shard->size; ++u) {
     const int64_t address = shard->addresses[u];
     const uint64_t bucket = static_cast<uint64_t>(BucketOfAddress(address));
-    if (bucket >= buckets_.size() ||
-        RowOfAddress(address) >= buckets_[bucket]->store->used()) {
+    if (bucket >= buckets_.size() || !buckets_[bucket]->store->IsLive(RowOfAddress(address))) {
       return BadAddress(address);
     }
-    const RowStore& store = *buckets_[bucket]->store;
-    __builtin_prefetch(store.epochs() + RowOfAddress(address));
-    shard->rows[u] = reinterpret_cast<V*>(store.row(RowOfAddress(address)));
-  }
-  for (uint32_t u = 0; u < shard->size; ++u) {
-    const int64_t address = shard->addresses[u];
-    if (!buckets_[BucketOfAddress(address)]->store->IsLive(RowOfAddress(address))) {
-      return BadAddress(address);
-    }
+    shard->rows[u] = buckets_[bucket]->row(RowOfAddress(address));
   }
   return Status();
 }

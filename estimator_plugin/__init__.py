@@ -1,0 +1,60 @@
+"""Growing embedding tables for tf.estimator: the public names.
+
+    import estimator_plugin as ep
+
+    table = ep.create_table(tf.int64, 16, "user", tf.compat.v1.truncated_normal_initializer())
+    embeddings = ep.sparse_lookup(table, features["user"], is_train=mode == "train")
+    train_op = ep.optimizers.lazy_adam.create_hash_optimizer(0.01).minimize(loss, global_step)
+
+The sub-packages `hooks` and `model_fns` load when they are first used.
+"""
+
+import importlib
+import os
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.dirname(_HERE)
+# In a bare checkout the sub-packages ops, hooks and model_fns lie beside this directory.
+if not os.path.isdir(os.path.join(_HERE, "ops")) and os.path.isfile(
+    os.path.join(_ROOT, "ops", "__init__.py")
+):
+    __path__.append(_ROOT)
+
+from .requirements import check  # noqa: E402
+
+check()
+
+from . import checkpoint, constants, optimizers  # noqa: E402, I001
+from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
+from .table_export import export  # noqa: E402
+from .lookup import sparse_lookup  # noqa: E402
+from .table import EmbeddingTable, create_table, tables_initializer  # noqa: E402
+from .variable import get_dense_and_sparse_variable  # noqa: E402
+from .version import __version__  # noqa: E402
+
+__all__ = [
+    "Config",
+    "EmbeddingTable",
+    "__version__",
+    "checkpoint",
+    "constants",
+    "create_table",
+    "export",
+    "get_config",
+    "get_dense_and_sparse_variable",
+    "hooks",
+    "init",
+    "model_fns",
+    "optimizers",
+    "sparse_lookup",
+    "tables_initializer",
+    "terminate_config_initializer",
+]
+
+_LAZY = ("hooks", "model_fns")
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return importlib.import_module("%s.%s" % (__name__, name))
+    raise AttributeError("module %r has no attribute %r" % (__name__, name))

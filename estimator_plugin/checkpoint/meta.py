@@ -1,0 +1,69 @@
+"""What a checkpoint says about a table: the reader of the tensor `<table>/meta`.
+
+The text is one `name=value` line per fact; ops/core/table_meta.cc writes it.
+"""
+
+import collections
+
+FORMAT_VERSION = 1
+
+TableMeta = collections.namedtuple(
+    "TableMeta",
+    [
+        "format_version",  # int.
+        "hash_version",  # int, see estimator_plugin.hashing.
+        "key_dtype",  # "int64" or "int32".
+        "value_dtype",  # "float32".
+        "num_buckets",  # int.
+        "dim",  # int.
+        "slots",  # Tuple of (name, initial value), in row order.
+        "initializer",  # str, the kind.
+        "initializer_arguments",  # Tuple of floats.
+        "seed",  # int, 0 to 2^64 - 1.
+    ],
+)
+
+_INTEGERS = ("format_version", "hash_version", "num_buckets", "dim", "seed")
+
+
+def parse_meta(text):
+    """The TableMeta in `text`, str or bytes. Fields this version does not know are left out.
+
+    Raises:
+      ValueError: `text` is not a table's meta, or of a format newer than this version reads.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    fields = {}
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise ValueError("not a table's meta: line without '=': %r" % line)
+        fields[name] = value
+    missing = [name for name in TableMeta._fields if name not in fields]
+    if missing:
+        raise ValueError("not a table's meta: no field %s" % ", ".join(missing))
+    values = {name: fields[name] for name in TableMeta._fields}
+    for name in _INTEGERS:
+        values[name] = int(values[name])
+    if not 1 <= values["format_version"] <= FORMAT_VERSION:
+        raise ValueError(
+            "a table of checkpoint format %d; this version reads formats 1 to %d"
+            % (values["format_version"], FORMAT_VERSION)
+        )
+    values["slots"] = tuple(_slot(slot) for slot in _parts(values["slots"]))
+    values["initializer_arguments"] = tuple(
+        float(argument) for argument in _parts(values["initializer_arguments"])
+    )
+    return TableMeta(**values)
+
+
+def _parts(text):
+    return [part for part in text.split(",") if part]
+
+
+def _slot(text):
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise ValueError("not a table's meta: slot without initial value: %r" % text)
+    return name, float(value)

@@ -1,0 +1,16 @@
+"""The names of a table's tensors in a checkpoint: the twin of ops/core/table_meta.h."""
+
+BUCKET_ARRAYS = ("keys", "rows", "counts", "last_seen")
+
+
+def meta_name(table):
+    return table + "/meta"
+
+
+def bank_name(table):
+    return table + "/bank"
+
+
+def bucket_name(table, bucket, array):
+    """`array` is one of BUCKET_ARRAYS."""
+    return "%s/bucket-%d/%s" % (table, bucket, array)

@@ -1,0 +1,76 @@
+"""How a table takes part in any Saver: a SaveableObject over the export and import ops.
+
+Saving copies nothing: the exported tensors are views of the table's memory. Restoring through a
+stock Saver needs the checkpoint's tensors in memory beside the table; `streaming` does not.
+"""
+
+import tensorflow as tf
+
+from .. import tf_compat
+from ..ops import table_ops
+from . import names
+
+_BUCKET_DTYPES = {
+    "keys": tf.int64,
+    "rows": tf.float32,
+    "counts": tf.int32,
+    "last_seen": tf.int64,
+}
+
+
+class TableSaveable(tf_compat.SaveableObject):
+    """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket.
+
+    The export op joins the graph when a Saver first asks for a tensor, so a graph that only
+    streams, or never saves, has none.
+
+    Attributes:
+      table: the EmbeddingTable.
+    """
+
+    def __init__(self, table):
+        self.table = table
+        self._exported = None
+        self._device = table.handle.device
+        specs = [
+            self._spec("meta", 0, names.meta_name(table.name), tf.string),
+            self._spec("bank", 0, names.bank_name(table.name), tf.float32),
+        ]
+        for array in names.BUCKET_ARRAYS:
+            for bucket in range(table.num_buckets):
+                name = names.bucket_name(table.name, bucket, array)
+                specs.append(self._spec(array, bucket, name, _BUCKET_DTYPES[array]))
+        # Loading a SavedModel looks the saveable's name up as an operation.
+        super().__init__(table.handle, specs, table.handle.op.name)
+
+    def restore(self, restored_tensors, restored_shapes):
+        """An operation that replaces the table's content with `restored_tensors`."""
+        del restored_shapes  # A table has no shape to conform to.
+        count = self.table.num_buckets
+        arrays = [
+            restored_tensors[2 + i * count : 2 + (i + 1) * count]
+            for i in range(len(names.BUCKET_ARRAYS))
+        ]
+        with tf.device(self._device):
+            return table_ops.table_import(
+                self.table.handle, restored_tensors[0], restored_tensors[1], *arrays
+            )
+
+    def _spec(self, array, bucket, name, dtype):
+        def tensor():
+            value = self._export()[array]
+            return value[bucket] if isinstance(value, list) else value
+
+        return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self._device)
+
+    def _export(self):
+        if self._exported is None:
+            graph = self.table.graph
+            with graph.as_default(), tf.control_dependencies(None), tf.device(self._device):
+                outputs = table_ops.table_export(self.table.handle, self.table.num_buckets)
+            fields = ("meta", "bank") + names.BUCKET_ARRAYS
+            self._exported = {
+                field: list(value) if isinstance(value, (list, tuple)) else value
+                for field, value in zip(fields, outputs)
+            }
+        return self._exported

@@ -1,0 +1,58 @@
+"""A saver builder that streams tables between their memory and the checkpoint, bucket by bucket.
+
+The files are those of a stock Saver: same names, same bytes, one `model.ckpt-N`. Tables are
+written straight from their memory into the checkpoint's temporary directory, everything else by
+TensorFlow's own op, and one merge makes the checkpoint appear whole or not at all.
+"""
+
+import tensorflow as tf
+
+from .. import tf_compat
+from ..ops import table_ops
+from .saveable import TableSaveable
+
+
+def _split(saveables):
+    """`saveables` as (tables, others)."""
+    tables = [x for x in saveables if isinstance(x, TableSaveable)]
+    return tables, [x for x in saveables if not isinstance(x, TableSaveable)]
+
+
+class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
+    """The builder to give to `tf.compat.v1.train.Saver(builder=...)`; see `saver`.
+
+    Each device's tables are one shard of the checkpoint, its other saveables another.
+    """
+
+    def save_op(self, filename_tensor, saveables):
+        tables, others = _split(saveables)
+        if not tables:
+            return super().save_op(filename_tensor, saveables)
+        if others:
+            raise ValueError("tables and variables must be in shards of their own")
+        return table_ops.save_tables(
+            filename_tensor, [x.table.name for x in tables], [x.table.handle for x in tables]
+        )
+
+    def _build_internal(self, names_to_saveables, **kwargs):
+        kwargs["sharded"] = True  # The merge of shards is what makes a save atomic.
+        return super()._build_internal(names_to_saveables, **kwargs)
+
+    def _GroupByDevices(self, saveables):  # noqa: N802
+        groups = []
+        for device, group in super()._GroupByDevices(saveables):
+            groups.extend((device, part) for part in _split(group) if part)
+        return groups
+
+    def _AddRestoreOps(  # noqa: N802
+        self, filename_tensor, saveables, *args, **kwargs
+    ):
+        tables, others = _split(saveables)
+        if not tables:
+            return super()._AddRestoreOps(filename_tensor, saveables, *args, **kwargs)
+        if others:
+            raise ValueError("tables and variables must be in shards of their own")
+        restore = table_ops.restore_tables(
+            filename_tensor, [x.table.name for x in tables], [x.table.handle for x in tables]
+        )
+        return tf.group(restore, name=kwargs.get("name", "restore_tables"))

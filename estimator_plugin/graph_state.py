@@ -1,0 +1,57 @@
+"""What the plugin remembers about one graph: its tables, lookups and optimizers.
+
+It hangs on the graph itself, so it lives as long as the graph and two graphs know nothing of each
+other (an Estimator builds a new graph for each train, evaluate, predict and export).
+"""
+
+import collections
+import itertools
+
+import tensorflow as tf
+
+_ATTRIBUTE = "_estimator_plugin_state"
+
+
+class GraphState:
+    """Everything known about one graph. Building a graph is single-threaded, and so is this."""
+
+    def __init__(self):
+        self.tables = collections.OrderedDict()  # Table name -> EmbeddingTable.
+        self.table_of_handle = {}  # Name of a handle tensor -> EmbeddingTable.
+        self.lookups = []  # lookup_registry.Lookup, in order of creation.
+        self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
+        self.optimizer_of_table = {}  # Table name -> HashOptimizer.
+        self._optimizer_names = {}  # HashOptimizer -> its name in this graph.
+        self._optimizer_variables = {}  # HashOptimizer -> its variables.
+
+    def optimizer_name(self, optimizer, name):
+        """`name`, or `name_1` and so on when other optimizers of this graph have taken it."""
+        if optimizer not in self._optimizer_names:
+            taken = set(self._optimizer_names.values())
+            candidates = itertools.chain([name], ("%s_%d" % (name, i) for i in itertools.count(1)))
+            self._optimizer_names[optimizer] = next(c for c in candidates if c not in taken)
+        return self._optimizer_names[optimizer]
+
+    def optimizer_variables(self, optimizer):
+        """The variables `optimizer` has in this graph."""
+        return list(self._optimizer_variables.get(optimizer, ()))
+
+    def add_optimizer_variables(self, optimizer, variables):
+        """Records the variables of `optimizer` in this graph."""
+        self._optimizer_variables[optimizer] = list(variables)
+
+
+def outermost_graph(graph=None):
+    """`graph` (default: the default graph), or the graph its function body belongs to."""
+    graph = graph if graph is not None else tf.compat.v1.get_default_graph()
+    while getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph
+    return graph
+
+
+def of(graph=None):
+    """The GraphState of `graph` (default: the default graph), made at the first call."""
+    graph = outermost_graph(graph)
+    if not hasattr(graph, _ATTRIBUTE):
+        setattr(graph, _ATTRIBUTE, GraphState())
+    return getattr(graph, _ATTRIBUTE)

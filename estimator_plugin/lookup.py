@@ -1,0 +1,201 @@
+"""Embedding lookups: `sparse_lookup`."""
+
+import tensorflow as tf
+
+from . import combiners, constants, lookup_inputs, lookup_registry, notices, validate
+from .ops import table_ops
+
+
+def sparse_lookup(
+    table,
+    ids,
+    send_count=None,
+    is_train=True,
+    name=None,
+    modify_graph=False,
+    batch=None,
+    access_and_evict_config=None,
+    is_grad=True,
+    serving_default_value=None,
+    combiner=None,
+    weights=None,
+    **kwargs,
+):
+    """The embeddings of `ids`, new ids getting a row when training.
+
+    Args:
+      table: EmbeddingTable of the graph.
+      ids: int32 or int64 tf.Tensor of any shape, tf.SparseTensor or tf.RaggedTensor. Every value
+        but -1 is an id; -1 is no id, reads as zeros and takes no gradient.
+      is_train: bool, default True. False never inserts: an id without a row reads as zeros, or as
+        serving_default_value. Pass `mode == tf.estimator.ModeKeys.TRAIN`.
+      name: None or str of 1 to 255 characters; None is sparse_lookup_<n>, counted by table.
+      is_grad: bool, default True. False stops gradients.
+      serving_default_value: None, one value or a row of `dim`: what an id without a row reads when
+        is_train is False. None is zeros.
+      combiner: None, "sum", "mean" or "sqrtn": pools the ids of the last dimension, as
+        `tf.nn.embedding_lookup_sparse` does; an example without ids gives zeros. An id without a
+        row counts with what it reads. tf.SparseTensor ids need a combiner.
+      weights: None, or of the kind and shape of ids: a factor for each id. Needs a combiner; mean
+        divides by the sum of weights, sqrtn by the root of the sum of their squares, and where that
+        is 0 the result is 0.
+      modify_graph: bool or None. The lookup is part of the training step in either case.
+      send_count, batch: accepted and checked for the Rec SDK's sake.
+      access_and_evict_config: None or a dict; thresholds that switch nothing on (None, 0, -1).
+      **kwargs: accepted for the Rec SDK's sake, said once to have no effect.
+
+    Returns:
+      float32: without combiner, a tensor of shape ids.shape + [dim], or for ragged ids a
+      tf.RaggedTensor of embeddings; with combiner, ids.shape[:-1] + [dim].
+
+    Raises:
+      ValueError: an argument is of a wrong type, shape or range. The message names the table, the
+        argument, its value and what would be right.
+
+    >>> emb = sparse_lookup(table, tf.constant([[1, 2], [3, -1]]))       # [2, 2, dim]
+    >>> emb = sparse_lookup(table, sparse_ids, combiner="mean")          # [batch, dim]
+
+    In a training lookup the embeddings and addresses of the distinct uses join the collections
+    ASCEND_SPARSE_LOOKUP_LOCAL_EMB and ASCEND_SPARSE_LOOKUP_ID_OFFSET.
+
+    Semantics: `mx_rec.core.embedding.sparse_lookup` of the Rec SDK, with combiners added.
+    """
+    table = lookup_registry.require_table("sparse_lookup", table)
+    owner = "lookup in table %r" % table.name
+    _check_arguments(owner, send_count, modify_graph, batch, access_and_evict_config, kwargs)
+    validate.boolean(owner, "is_train", is_train)
+    validate.boolean(owner, "is_grad", is_grad)
+    validate.string(owner, "name", name, 255, optional=True)
+    ids = lookup_inputs.checked_ids(owner, ids)
+    _check_combiner(owner, ids, combiner, weights)
+    name = name or lookup_registry.default_name(table)
+    with tf.compat.v1.name_scope("%s/%s" % (table.name, name)):
+        weights = lookup_inputs.checked_weights(owner, weights, ids)
+        default = lookup_inputs.default_row(owner, serving_default_value, table.dim)
+        keys = lookup_inputs.flat_values(ids)
+        embeddings = _look_up(table, name, keys, default, is_train, is_grad)
+        if serving_default_value is not None:
+            embeddings = _zero_where_no_key(keys, embeddings)
+        if combiner is not None:
+            return _pooled(combiner, ids, embeddings, weights)
+    return ids.with_flat_values(embeddings) if isinstance(ids, tf.RaggedTensor) else embeddings
+
+
+def _look_up(table, name, keys, default, is_train, is_grad):
+    """The embeddings of `keys`, keys.shape + [dim]; the lookup is registered by flat keys."""
+    shape = keys.shape
+    flat = keys if shape.rank == 1 else tf.reshape(keys, [-1])
+    with tf.device(table.handle.device):
+        local, addresses = table_ops.table_lookup(
+            table.handle, flat, table.dim, insert=is_train, default_row=default
+        )
+    lookup_registry.register(
+        lookup_registry.Lookup(table, name, flat, local, addresses, is_train, is_grad)
+    )
+    embeddings = local if is_grad else tf.stop_gradient(local)
+    if shape.rank == 1:
+        return embeddings
+    if shape.is_fully_defined():
+        return tf.reshape(embeddings, shape.as_list() + [table.dim])
+    embeddings = tf.reshape(embeddings, tf.concat([tf.shape(keys), [table.dim]], axis=0))
+    embeddings.set_shape(shape.concatenate([table.dim]))
+    return embeddings
+
+
+def _pooled(combiner, ids, embeddings, weights):
+    if isinstance(ids, tf.SparseTensor):
+        return _pooled_sparse(combiner, ids, embeddings, weights)
+    if isinstance(ids, tf.RaggedTensor):
+        return _pooled_ragged(combiner, ids, embeddings, weights)
+    return combiners.pool_dense(combiner, ids, embeddings, weights)
+
+
+def _pooled_sparse(combiner, ids, embeddings, weights):
+    """Pools over the last dimension of a tf.SparseTensor of rank 2 or more."""
+    outer = ids.dense_shape[:-1]
+    strides = tf.math.cumprod(outer, exclusive=True, reverse=True)
+    segments = tf.reduce_sum(ids.indices[:, :-1] * strides, axis=1)
+    pooled = combiners.pool_segments(
+        combiner, ids.values, embeddings, weights, segments, tf.reduce_prod(outer)
+    )
+    dim = embeddings.shape[-1:]
+    if ids.shape.rank != 2:
+        pooled = tf.reshape(pooled, tf.concat([outer, tf.cast(dim, tf.int64)], axis=0))
+    pooled.set_shape(ids.shape[:-1].concatenate(dim))
+    return pooled
+
+
+def _pooled_ragged(combiner, ids, embeddings, weights):
+    """Pools over the last dimension of a tf.RaggedTensor, ragged or uniform."""
+    if ids.flat_values.shape.rank != 1:
+        pooled = combiners.pool_dense(combiner, ids.flat_values, embeddings, weights)
+        return ids.with_flat_values(pooled)
+    innermost = ids
+    while isinstance(innermost.values, tf.RaggedTensor):
+        innermost = innermost.values
+    pooled = combiners.pool_segments(
+        combiner,
+        innermost.values,
+        embeddings,
+        weights,
+        innermost.value_rowids(),
+        innermost.nrows(),
+    )
+    if ids.ragged_rank == 1:
+        pooled.set_shape(ids.shape[:1].concatenate(embeddings.shape[-1:]))
+        return pooled
+    return tf.RaggedTensor.from_nested_row_splits(
+        pooled, ids.nested_row_splits[:-1], validate=False
+    )
+
+
+def _zero_where_no_key(keys, embeddings):
+    no_key = tf.expand_dims(tf.equal(keys, constants.NO_KEY), -1)
+    return tf.where(tf.broadcast_to(no_key, tf.shape(embeddings)), 0.0 * embeddings, embeddings)
+
+
+def _check_combiner(owner, ids, combiner, weights):
+    if combiner is None:
+        if weights is not None:
+            raise ValueError("%s: weights need a combiner, got None" % owner)
+        if isinstance(ids, tf.SparseTensor):
+            raise ValueError(
+                "%s: ids are a tf.SparseTensor, so combiner must be one of %s, got None; for "
+                "embeddings that are not pooled look up ids.values or tf.sparse.to_dense(ids, "
+                "default_value=-1)" % (owner, ", ".join(repr(c) for c in combiners.COMBINERS))
+            )
+        return
+    validate.choice(owner, "combiner", combiner, combiners.COMBINERS)
+    if ids.shape.rank is not None and ids.shape.rank < 2:
+        raise ValueError(
+            "%s: combiner %r pools the last dimension of ids, which must have rank 2 or more, "
+            "got shape %s" % (owner, combiner, ids.shape)
+        )
+
+
+def _check_arguments(owner, send_count, modify_graph, batch, access_and_evict_config, kwargs):
+    validate.integer(owner, "send_count", send_count, 1, validate.INT32_MAX, optional=True)
+    if modify_graph is not None:
+        validate.boolean(owner, "modify_graph", modify_graph)
+    if batch is not None and not isinstance(batch, dict):
+        validate.fail(owner, "batch", batch, "None or a dict")
+    _check_admission(owner, access_and_evict_config)
+    given = {"send_count": send_count, "batch": batch}
+    given = [argument for argument, value in given.items() if value is not None]
+    notices.no_meaning("sparse_lookup", given + list(kwargs))
+    if modify_graph:
+        notices.info_once(
+            "sparse_lookup: the lookup stays in the training step; modify_graph changes nothing"
+        )
+
+
+def _check_admission(owner, config):
+    if config is None:
+        return
+    if not isinstance(config, dict):
+        validate.fail(owner, "access_and_evict_config", config, "None or a dict")
+    for key in ("access_threshold", "eviction_threshold"):
+        value = config.get(key)
+        validate.integer(owner, key, value, -1, validate.INT32_MAX, optional=True)
+        if value is not None and value > 0:
+            validate.fail(owner, key, value, "None, 0 or -1: rows are neither admitted nor evicted")

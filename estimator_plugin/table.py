@@ -1,0 +1,219 @@
+"""Growing embedding tables: `create_table` and the `EmbeddingTable` it returns."""
+
+import tensorflow as tf
+
+from . import constants, graph_state, initializers, table_options, tf_compat
+from .checkpoint.saveable import TableSaveable
+from .ops import table_ops
+
+
+class EmbeddingTable:
+    """A table of one graph. Made by `create_table`; rows live in the session, not in this object.
+
+    Attributes:
+      name: str, the table's name; also the first part of its names in a checkpoint.
+      dim: int, values in an embedding.
+      key_dtype: tf.int64 or tf.int32.
+      handle: scalar resource tensor. `tf.gradients(loss, table.handle)` gives a `tf.IndexedSlices`
+        whose indices are row addresses; an optimizer's `apply_gradients` takes it back.
+      initializer: operation that makes the table empty and ready, as a variable's initializer.
+      graph: the tf.Graph the table belongs to.
+      num_buckets: int, parts the table is kept and saved in.
+      is_save: bool, whether checkpoints contain the table.
+    """
+
+    def __init__(self, options, initializer):
+        self._options = options
+        self.graph = graph_state.outermost_graph()
+        with tf.device("/cpu:0"), tf.compat.v1.name_scope(options.name):
+            self.handle = self._make_handle(initializer)
+            self.initializer = table_ops.table_initialize(self.handle, self._bank(initializer))
+            self._is_initialized = table_ops.table_is_initialized(self.handle)
+
+    name = property(lambda self: self._options.name)
+    dim = property(lambda self: self._options.dim)
+    key_dtype = property(lambda self: self._options.key_dtype)
+    num_buckets = property(lambda self: self._options.num_buckets)
+    is_save = property(lambda self: self._options.is_save)
+    is_dp = property(lambda self: self._options.is_dp)
+    init_param = property(lambda self: self._options.init_param)
+    padding_keys = property(lambda self: self._options.padding_keys)
+
+    # The names of the Rec SDK.
+    table_name = name
+    embedding_size = dim
+    emb_size = dim
+    variable = property(lambda self: self.handle)
+
+    def is_initialized(self):
+        """Scalar bool tensor: whether the initializer, or a restore, has run."""
+        return self._is_initialized
+
+    def size(self):
+        """Scalar int64 tensor: the number of rows."""
+        return table_ops.table_size(self.handle)
+
+    def capacity(self):
+        """Scalar int64 tensor: the rows there is room for, which is `size()` as a table grows."""
+        return self.size()
+
+    def memory_bytes(self):
+        """Scalar int64 tensor: bytes in use for rows, their metadata and the index."""
+        return table_ops.table_memory(self.handle)
+
+    def find(self, keys):
+        """The addresses of int64 `keys`, int64 of the same shape; -1 for those without a row."""
+        return table_ops.table_find(self.handle, keys, insert=False)
+
+    def remove(self, keys):
+        """Removes the rows of int64 `keys`. Returns a scalar int64 tensor: how many there were."""
+        return table_ops.table_remove(self.handle, keys)
+
+    def __repr__(self):
+        return "EmbeddingTable(name=%r, dim=%d)" % (self.name, self.dim)
+
+    def _make_handle(self, initializer):
+        return table_ops.table_handle(
+            shared_name=self.name,
+            table_name=self.name,
+            dim=self.dim,
+            num_buckets=self.num_buckets,
+            key_dtype=self.key_dtype.name,
+            initializer_kind=initializer.kind,
+            initializer_arguments=initializer.arguments,
+            seed=initializer.seed,
+            name="handle",
+        )
+
+    def _bank(self, initializer):
+        if initializer.bank is None:
+            return tf.zeros([0, self.dim], tf.float32)
+        return initializer.bank()
+
+
+def create_table(
+    key_dtype,
+    dim,
+    name,
+    emb_initializer,
+    device_vocabulary_size=1,
+    host_vocabulary_size=0,
+    ssd_vocabulary_size=0,
+    ssd_data_path=(".",),
+    is_save=True,
+    is_dp=False,
+    init_param=1.0,
+    all2all_gradients_op="sum_gradients",
+    enable_merge=False,
+    padding_keys=None,
+    padding_keys_mask=False,
+    padding_keys_len=None,
+    value_dtype=tf.float32,
+    shard_num=1,
+    fusion_optimizer_var=True,
+    hashtable_threshold=0,
+    optimizer_list=None,
+    num_buckets=64,
+):
+    """Makes a growing embedding table in the default graph.
+
+    Call it where the graph is built; in an Estimator that is inside model_fn, in every mode. The
+    table joins the graph's resources and saveable objects, so an Estimator, a MonitoredSession or
+    `tables_initializer()` makes it ready and any Saver saves it.
+
+    Args:
+      key_dtype: tf.int64 or tf.int32.
+      dim: int from 1 to 8192, or a tf.TensorShape of that one dimension: values in an embedding.
+      name: str of 1 to 100 characters out of 0-9, A-Z, a-z, `_` and `.`; dots are left out.
+        Unique in the graph; the same name in the next graph names the same table of a checkpoint.
+      emb_initializer: instance of a TensorFlow initializer (v1, v2 or Keras). How new rows start;
+        see `estimator_plugin.initializers.spec_of` for what is drawn how, and for the seed.
+      is_save: bool, default True. Whether checkpoints contain the table; a table that is not saved
+        starts empty in every session.
+      init_param: number from -10 to 10, default 1. A factor on starting values.
+      padding_keys: None, an int or a list of ints. Keys whose rows are looked up as any other and
+        take no update; needs padding_keys_mask=True and padding_keys_len, as in the Rec SDK.
+      padding_keys_mask: bool, default False.
+      padding_keys_len: None or int from 1.
+      value_dtype: tf.float32.
+      num_buckets: power of two from 1 to 4096, default 64. Parts the table is kept in; fixed for
+        the life of its checkpoints.
+      device_vocabulary_size, host_vocabulary_size, ssd_vocabulary_size, ssd_data_path, is_dp,
+        all2all_gradients_op, enable_merge, shard_num, fusion_optimizer_var, hashtable_threshold,
+        optimizer_list: accepted and checked for the Rec SDK's sake; a table grows by itself in
+        host memory, so they have no effect, which is logged once.
+
+    Returns:
+      An EmbeddingTable.
+
+    Raises:
+      ValueError: an argument is of a wrong type or out of range, or the graph has a table of that
+        name. The message names the table, the argument, its value and what would be right.
+      RuntimeError: eager execution is on.
+
+    >>> table = create_table(tf.int64, 8, "user", tf.compat.v1.truncated_normal_initializer())
+    >>> table.name, table.dim
+    ('user', 8)
+
+    Semantics: `mx_rec.core.embedding.create_table` of the Rec SDK.
+    """
+    if tf.compat.v1.executing_eagerly_outside_functions():
+        raise RuntimeError(
+            "create_table builds a graph: call it in an Estimator's model_fn, in "
+            "`with tf.Graph().as_default():`, or after tf.compat.v1.disable_eager_execution()"
+        )
+    others = {
+        "device_vocabulary_size": device_vocabulary_size,
+        "host_vocabulary_size": host_vocabulary_size,
+        "ssd_vocabulary_size": ssd_vocabulary_size,
+        "ssd_data_path": ssd_data_path,
+        "is_dp": is_dp,
+        "all2all_gradients_op": all2all_gradients_op,
+        "enable_merge": enable_merge,
+        "padding_keys": padding_keys,
+        "padding_keys_mask": padding_keys_mask,
+        "padding_keys_len": padding_keys_len,
+        "shard_num": shard_num,
+        "fusion_optimizer_var": fusion_optimizer_var,
+        "hashtable_threshold": hashtable_threshold,
+        "optimizer_list": optimizer_list,
+    }
+    options = table_options.checked_options(
+        name, key_dtype, dim, value_dtype, num_buckets, is_save, init_param, others
+    )
+    state = graph_state.of()
+    if options.name in state.tables:
+        raise ValueError(
+            "table %r: the graph has a table of that name already; give each table its own name, "
+            "or share the table object between lookups" % options.name
+        )
+    initializer = initializers.spec_of(
+        options.name, emb_initializer, options.dim, options.init_param
+    )
+    with tf.init_scope():  # Tables belong to the graph, even if a function body makes them.
+        table = EmbeddingTable(options, initializer)
+        _register(table, state)
+    return table
+
+
+def tables_initializer(graph=None):
+    """An operation that makes every table of `graph` (default: the default graph) empty and ready.
+
+    For a plain session, beside `tf.compat.v1.global_variables_initializer()`; Estimators and
+    MonitoredSessions do it by themselves. Do not run it after a restore.
+    """
+    tables = graph_state.of(graph).tables.values()
+    return tf.group(*[table.initializer for table in tables], name="init_tables")
+
+
+def _register(table, state):
+    state.tables[table.name] = table
+    state.table_of_handle[table.handle.name] = table
+    graph = table.graph
+    graph.add_to_collection(constants.ASCEND_GLOBAL_HASHTABLE_COLLECTION, table.handle)
+    # A table that no checkpoint restores is local: sessions run its initializer after a restore.
+    tf_compat.register_resource(
+        table.handle, table.initializer, table.is_initialized(), is_shared=table.is_save
+    )
+    if table.is_save:
+        graph.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, TableSaveable(table))

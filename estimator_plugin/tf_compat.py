@@ -1,0 +1,35 @@
+"""The only module that imports `tensorflow.python`: what has no public name in TensorFlow."""
+
+from tensorflow.python.ops import resources
+from tensorflow.python.training import saver as _saver
+
+SaveableObject = _saver.BaseSaverBuilder.SaveableObject
+SaveSpec = _saver.BaseSaverBuilder.SaveSpec
+BulkSaverBuilder = _saver.BulkSaverBuilder
+
+register_resource = resources.register_resource
+shared_resources = resources.shared_resources
+local_resources = resources.local_resources
+
+
+def saver_arguments(saver):
+    """The keyword arguments that make a `tf.compat.v1.train.Saver` like `saver`."""
+    return {
+        "var_list": saver._var_list,
+        "reshape": saver._reshape,
+        "sharded": saver._sharded,
+        "max_to_keep": saver._max_to_keep,
+        "keep_checkpoint_every_n_hours": saver._keep_checkpoint_every_n_hours,
+        "name": saver._name,
+        "restore_sequentially": saver._restore_sequentially,
+        "allow_empty": saver._allow_empty,
+        "write_version": saver._write_version,
+        "pad_step_number": saver._pad_step_number,
+        "save_relative_paths": saver._save_relative_paths,
+        "filename": saver._filename,
+    }
+
+
+def is_built(saver):
+    """True when `saver` has added its ops to the graph."""
+    return saver._is_built

@@ -19,7 +19,8 @@ class ParallelRunner {
   virtual int max_shards() const = 0;
 
   // Calls shard(0) ... shard(num_shards - 1), each once, in any order and on any thread; returns
-  // when all have returned. REQUIRES: the shards do not wait for each other.
+  // when all have returned. REQUIRES: the shards wait for nothing, neither each other nor a lock
+  // that another operation may hold while its own shards are queued behind them.
   virtual void Run(int num_shards, const std::function<void(int)>& shard) = 0;
 };
 

@@ -119,6 +119,7 @@ class Table {
 
   Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
                        int64_t* addresses, V* embeddings, ParallelRunner* runner);
+  // REQUIRES: the bucket's lock is held exclusively.
   Status InsertIntoBucket(int bucket, const int64_t* keys, const int64_t* positions, int64_t n,
                           int64_t* addresses, V* embeddings);
   // Sets shard->rows; an error for an address that names no live row.

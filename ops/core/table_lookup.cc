@@ -7,6 +7,7 @@
 
 #include "bucket_locks.h"
 #include "hash.h"
+#include "multiversion.h"
 #include "row_copy.h"
 #include "table.h"
 
@@ -84,7 +85,7 @@ void FindRows(const LookupBatch<V>& batch, ProbeBlock<V>* block, ProbeResult* re
 }
 
 template <typename V>
-void CopyRows(const LookupBatch<V>& batch, const ProbeBlock<V>& block) {
+EP_MULTIVERSION void CopyRows(const LookupBatch<V>& batch, const ProbeBlock<V>& block) {
   V* target = batch.embeddings + block.begin * batch.dim;
   const int64_t bytes = batch.dim * static_cast<int64_t>(sizeof(V));
   for (int64_t i = 0; i < block.n; ++i, target += batch.dim) {
@@ -183,6 +184,13 @@ Status Table<V>::InsertMissing(const int64_t* keys, const std::vector<int64_t>& 
   const int64_t n = static_cast<int64_t>(missing.size());
   const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain / 4));
   std::vector<Status> statuses(shards);
+  // Locked by the caller, not by the shards: operations share the runner's threads, and the shards
+  // of whoever holds a lock might be queued behind a shard that waits for it.
+  std::vector<std::unique_ptr<ExclusiveLock>> locks;
+  for (int b = 0; b < num_buckets; ++b) {
+    if (groups.begins[b] == groups.begins[b + 1]) continue;
+    locks.emplace_back(new ExclusiveLock(&buckets_[b]->lock));
+  }
   runner->Run(shards, [&](int shard) {
     const ShardRange range = RangeOfShard(num_buckets, shards, shard);
     for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
@@ -199,7 +207,6 @@ Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t
                                   int64_t n, int64_t* addresses, V* embeddings) {
   if (n == 0) return Status();
   Bucket<V>& bucket = *buckets_[number];
-  ExclusiveLock lock(&bucket.lock);
   const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
   int64_t inserted = 0;
   Status status;

@@ -1,0 +1,139 @@
+"""The settings that every model shares, as data."""
+
+import dataclasses
+from typing import Callable, Tuple
+
+import tensorflow as tf
+
+from estimator_plugin.optimizers import adagrad
+
+from .heads import BinaryHead, Head
+from .towers import ACTIVATIONS
+
+EMBEDDINGS = ("hash_table", "variable")
+SPARSE_LEARNING_RATE = 0.05
+SPARSE_INITIAL_ACCUMULATOR = 0.1
+DENSE_LEARNING_RATE = 0.001
+
+
+def _dense_optimizer():
+    return tf.compat.v1.train.AdamOptimizer(DENSE_LEARNING_RATE)
+
+
+def _sparse_optimizer():
+    return adagrad.create_hash_optimizer(
+        learning_rate=SPARSE_LEARNING_RATE, initial_accumulator_value=SPARSE_INITIAL_ACCUMULATOR
+    )
+
+
+def _variable_optimizer():
+    return tf.compat.v1.train.AdagradOptimizer(
+        SPARSE_LEARNING_RATE, initial_accumulator_value=SPARSE_INITIAL_ACCUMULATOR
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimizers:
+    """Functions that make the optimizers; called in model_fn, so learning rates may be tensors.
+
+    Args:
+      dense: makes the `tf.compat.v1.train.Optimizer` of the network's variables; default Adam,
+        0.001.
+      sparse: makes the optimizer of the hash tables; default Adagrad, 0.05, accumulators from 0.1.
+      variable: makes the optimizer of the `tf.Variable`s that replace the tables with
+        `embedding="variable"`; default TensorFlow's Adagrad with the same numbers.
+
+    Raises:
+      ValueError: an entry is not callable.
+    """
+
+    dense: Callable = _dense_optimizer
+    sparse: Callable = _sparse_optimizer
+    variable: Callable = _variable_optimizer
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not callable(value):
+                raise ValueError(
+                    "Optimizers: %s must be a function that makes an optimizer, got %r; write "
+                    "`lambda: optimizer(...)`" % (field.name, value)
+                )
+
+
+@dataclasses.dataclass(frozen=True)
+class MlpConfig:
+    """A stack of fully connected layers.
+
+    Args:
+      hidden_units: width of each layer, first to last.
+      activation: "relu", "tanh", "sigmoid" or "linear", after every layer.
+      dropout: share of the activations dropped in training, 0 to below 1.
+      l2: weight of the kernels' squared norms (halved) in the loss.
+
+    Raises:
+      ValueError: a value is out of range.
+    """
+
+    hidden_units: Tuple[int, ...] = (256, 128)
+    activation: str = "relu"
+    dropout: float = 0.0
+    l2: float = 0.0
+
+    def __post_init__(self):
+        units = tuple(self.hidden_units)
+        if not units or any(not isinstance(u, int) or u < 1 for u in units):
+            raise ValueError(
+                "MlpConfig: hidden_units must be one or more ints of at least 1, got %r"
+                % (self.hidden_units,)
+            )
+        object.__setattr__(self, "hidden_units", units)
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                "MlpConfig: activation must be one of %s, got %r"
+                % (", ".join(sorted(ACTIVATIONS)), self.activation)
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError("MlpConfig: dropout must be in [0, 1), got %r" % (self.dropout,))
+        if self.l2 < 0:
+            raise ValueError("MlpConfig: l2 must not be negative, got %r" % (self.l2,))
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelOptions:
+    """What all models have in common.
+
+    Args:
+      head: turns logits into loss, metrics and predictions; default `BinaryHead()`.
+      optimizers: see `Optimizers`.
+      embedding: "hash_table" for tables that grow, "variable" for the same network on
+        `tf.Variable`s of `TableSpec.variable_rows` rows (ids taken modulo the rows), to compare
+        with.
+      embedding_l2: weight of the squared norm (halved) of the embeddings of a batch, averaged over
+        its examples, in the loss.
+
+    Raises:
+      ValueError: a value is out of range.
+    """
+
+    head: Head = BinaryHead()
+    optimizers: Optimizers = Optimizers()
+    embedding: str = "hash_table"
+    embedding_l2: float = 0.0
+
+    def __post_init__(self):
+        if not isinstance(self.head, Head):
+            raise ValueError("ModelOptions: head must be a Head, got %r" % (self.head,))
+        if not isinstance(self.optimizers, Optimizers):
+            raise ValueError(
+                "ModelOptions: optimizers must be an Optimizers, got %r" % (self.optimizers,)
+            )
+        if self.embedding not in EMBEDDINGS:
+            raise ValueError(
+                "ModelOptions: embedding must be one of %s, got %r"
+                % (", ".join(EMBEDDINGS), self.embedding)
+            )
+        if self.embedding_l2 < 0:
+            raise ValueError(
+                "ModelOptions: embedding_l2 must not be negative, got %r" % (self.embedding_l2,)
+            )

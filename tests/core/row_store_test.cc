@@ -15,7 +15,6 @@
 namespace estimator_plugin {
 namespace {
 
-constexpr uint32_t kEpoch = 1;
 constexpr int64_t kSmallRange = 64 << 10;  // Used up after some hundred rows.
 
 // Fills a row with bytes that only `key` has.
@@ -33,13 +32,13 @@ bool Holds(const char* row, int64_t row_bytes, int64_t key) {
 
 uint32_t Add(RowStore* store, int64_t key) {
   uint32_t row = kNoRow;
-  EXPECT_OK(store->Add(key, kEpoch, &row));
+  EXPECT_OK(store->Add(key, &row));
   Write(*store, row, key);
   return row;
 }
 
 TEST(RowStoreTest, AnEmptyOneHasNoRow) {
-  const RowStore store(64, 0);
+  const RowStore store(64);
   EXPECT_EQ(store.used(), 0u);
   EXPECT_EQ(store.live(), 0);
   EXPECT_EQ(store.bytes(), 0);
@@ -49,7 +48,7 @@ TEST(RowStoreTest, AnEmptyOneHasNoRow) {
 }
 
 TEST(RowStoreTest, RowsAreNumberedInOrderAndContiguous) {
-  RowStore store(40, 5);
+  RowStore store(40);
   for (int64_t key = 0; key < 1000; ++key) ASSERT_EQ(Add(&store, key * 3), key);
   EXPECT_EQ(store.used(), 1000u);
   EXPECT_EQ(store.live(), 1000);
@@ -57,7 +56,6 @@ TEST(RowStoreTest, RowsAreNumberedInOrderAndContiguous) {
     ASSERT_EQ(store.row(row), store.rows() + row * 40);
     ASSERT_TRUE(store.IsLive(row));
     ASSERT_EQ(store.keys()[row], row * 3);
-    ASSERT_EQ(store.epochs()[row], kEpoch);
     ASSERT_EQ(store.counts()[row], 0);
     ASSERT_EQ(store.last_seen()[row], 0);
     ASSERT_TRUE(Holds(store.row(row), 40, row * 3));
@@ -66,17 +64,17 @@ TEST(RowStoreTest, RowsAreNumberedInOrderAndContiguous) {
 }
 
 TEST(RowStoreTest, RowsAreAlignedForTheirValues) {
-  for (int stagger : {0, 1, 63, 64, 4095}) {
-    RowStore store(64, stagger);
+  for (int64_t first_range : {int64_t{1}, kSmallRange, RowStore::kFirstRangeBytes}) {
+    RowStore store(64, first_range);
     Add(&store, 1);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(store.rows()) % 64, 0u) << stagger;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(store.rows()) % 64, 0u) << first_range;
   }
 }
 
 // Row numbers, and so addresses, outlive every move into a larger range.
 TEST(RowStoreTest, GrowsFarBeyondItsFirstRange) {
   for (int64_t row_bytes : {4, 60, 4096, 3 << 20}) {
-    RowStore store(row_bytes, 3, kSmallRange);
+    RowStore store(row_bytes, kSmallRange);
     const int64_t rows = row_bytes > 4096 ? 40 : 20000;
     for (int64_t key = 0; key < rows; ++key) {
       const uint32_t row = Add(&store, key);
@@ -95,7 +93,7 @@ TEST(RowStoreTest, GrowsFarBeyondItsFirstRange) {
 }
 
 TEST(RowStoreTest, FreedRowsAreReusedWithZeroedMetadata) {
-  RowStore store(16, 0, kSmallRange);
+  RowStore store(16, kSmallRange);
   for (int64_t key = 0; key < 100; ++key) store.SetUsage(Add(&store, key), 7, 9);
   std::set<uint32_t> freed;
   for (uint32_t row = 10; row < 60; row += 5) {
@@ -118,7 +116,7 @@ TEST(RowStoreTest, FreedRowsAreReusedWithZeroedMetadata) {
 }
 
 TEST(RowStoreTest, APinnedRowIsKeptUntilThePinIsDropped) {
-  RowStore store(16, 0, kSmallRange);
+  RowStore store(16, kSmallRange);
   for (int64_t key = 0; key < 10; ++key) Add(&store, key);
   std::shared_ptr<const void> pin = store.Pin();
   std::shared_ptr<const void> second = store.Pin();
@@ -136,7 +134,7 @@ TEST(RowStoreTest, APinnedRowIsKeptUntilThePinIsDropped) {
 }
 
 TEST(RowStoreTest, ARowFreedBeforeThePinStaysReusable) {
-  RowStore store(16, 0, kSmallRange);
+  RowStore store(16, kSmallRange);
   for (int64_t key = 0; key < 10; ++key) Add(&store, key);
   store.Free(4);
   const std::shared_ptr<const void> pin = store.Pin();
@@ -147,7 +145,7 @@ TEST(RowStoreTest, ARowFreedBeforeThePinStaysReusable) {
 }
 
 TEST(RowStoreTest, AViewOutlivesGrowthAndTheStore) {
-  std::unique_ptr<RowStore> store(new RowStore(60, 2, kSmallRange));
+  std::unique_ptr<RowStore> store(new RowStore(60, kSmallRange));
   for (int64_t key = 0; key < 300; ++key) store->SetUsage(Add(store.get(), key), 1, key);
   std::shared_ptr<const void> pin = store->Pin();
   const int64_t* keys = store->keys();
@@ -166,7 +164,7 @@ TEST(RowStoreTest, AViewOutlivesGrowthAndTheStore) {
 }
 
 TEST(RowStoreTest, RowsFreedUnderAViewAreReusedAfterGrowth) {
-  RowStore store(60, 0, kSmallRange);
+  RowStore store(60, kSmallRange);
   for (int64_t key = 0; key < 100; ++key) Add(&store, key);
   std::shared_ptr<const void> pin = store.Pin();
   for (uint32_t row = 0; row < 50; ++row) store.Free(row);
@@ -181,7 +179,7 @@ TEST(RowStoreTest, RowsFreedUnderAViewAreReusedAfterGrowth) {
 }
 
 TEST(RowStoreTest, ReserveChangesNoRow) {
-  RowStore store(60, 1, kSmallRange);
+  RowStore store(60, kSmallRange);
   EXPECT_OK(store.Reserve(0));
   EXPECT_OK(store.Reserve(10));
   for (int64_t key = 0; key < 100; ++key) Add(&store, key);
@@ -193,7 +191,7 @@ TEST(RowStoreTest, ReserveChangesNoRow) {
 }
 
 TEST(RowStoreTest, RefusesMoreRowsThanABucketHolds) {
-  RowStore store(16, 0, kSmallRange);
+  RowStore store(16, kSmallRange);
   Add(&store, 1);
   EXPECT_ERROR(store.Reserve(static_cast<int64_t>(kMaxRowsPerBucket) + 1), Code::kResourceExhausted,
                "");
@@ -201,7 +199,7 @@ TEST(RowStoreTest, RefusesMoreRowsThanABucketHolds) {
 }
 
 TEST(RowStoreTest, RefusesMoreThanTheAddressSpace) {
-  RowStore store(int64_t{8192} * 4 * 4, 0, kSmallRange);
+  RowStore store(int64_t{8192} * 4 * 4, kSmallRange);
   Add(&store, 1);
   EXPECT_ERROR(store.Reserve(kMaxRowsPerBucket), Code::kResourceExhausted, "");
   EXPECT_TRUE(Holds(store.row(0), store.row_bytes(), 1));
@@ -220,20 +218,20 @@ int64_t ResidentBytes() {
 
 TEST(RowStoreTest, TakesLittleMoreMemoryThanItsRows) {
   const int64_t before = ResidentBytes();
-  RowStore store(128, 0);
+  RowStore store(128);
   const int64_t rows = 300000;
   for (int64_t key = 0; key < rows; ++key) Add(&store, key);
-  const int64_t payload = rows * (128 + 8 + 4);  // Row, key, epoch; usage costs nothing yet.
+  const int64_t payload = rows * (128 + 8);  // Row and key; usage costs nothing yet.
   EXPECT_GE(store.bytes(), payload);
   EXPECT_LE(store.bytes(), payload * 1.1);
   EXPECT_LE(ResidentBytes() - before, payload * 1.1 + (8 << 20));
 }
 
 TEST(RowStoreTest, CopiedMetadataKeepsRowNumbersAndFreeRows) {
-  RowStore from(16, 0, kSmallRange);
+  RowStore from(16, kSmallRange);
   for (int64_t key = 0; key < 5000; ++key) from.SetUsage(Add(&from, key), 3, key);
   from.Free(11);
-  RowStore to(48, 0, kSmallRange);
+  RowStore to(48, kSmallRange);
   ASSERT_OK(to.CopyMetadata(from));
   EXPECT_EQ(to.used(), 5000u);
   EXPECT_EQ(to.live(), 4999);
@@ -253,7 +251,7 @@ TEST(RowStoreTest, AgreesWithAMapUnderViews) {
   const unsigned seed = 20240502;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  RowStore store(24, 1, kSmallRange);
+  RowStore store(24, kSmallRange);
   std::unordered_map<uint32_t, int64_t> model;
   std::shared_ptr<const void> pin;
   std::unordered_map<uint32_t, int64_t> seen;  // What the view shows.

@@ -35,6 +35,29 @@ class HugeBuffer {
   std::shared_ptr<MappedRange> range_;
 };
 
+// Cuts the arrays of one operation from one buffer. Thread-compatible.
+class HugeArena {
+ public:
+  // Starts over with room for `bytes` bytes and `arrays` arrays.
+  void Reset(int64_t bytes, int64_t arrays) {
+    next_ = buffer_.Grow(bytes + arrays * kAlignment);
+  }
+
+  // REQUIRES: what was announced to Reset is not used up.
+  template <typename T>
+  T* Take(int64_t count) {
+    T* const array = reinterpret_cast<T*>(next_);
+    next_ += RoundUp(count * static_cast<int64_t>(sizeof(T)), kAlignment);
+    return array;
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 64;
+
+  HugeBuffer buffer_;
+  char* next_ = nullptr;
+};
+
 }  // namespace estimator_plugin
 
 #endif  // ESTIMATOR_PLUGIN_OPS_CORE_HUGE_BUFFER_H_

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "bucket.h"
-#include "gradient_plan.h"
+#include "gradient_sums.h"
 #include "initializer.h"
 #include "parallel.h"
 #include "row_layout.h"
@@ -51,7 +51,7 @@ enum class OnNonFinite { kReject, kSkip };
 
 struct UpdateResult {
   int64_t updated_rows = 0;
-  // Rows left alone because their gradient was not finite, or their gradients added up to that.
+  // Rows left alone because their summed gradient was not finite.
   int64_t skipped_rows = 0;
   bool slots_changed = false;  // Rows had another optimizer's slots; those it lacks are fresh.
 };
@@ -123,7 +123,7 @@ class Table {
   Status InsertIntoBucket(int bucket, const int64_t* keys, const int64_t* positions, int64_t n,
                           int64_t* addresses, V* embeddings);
   // Sets shard->rows; an error for an address that names no live row.
-  Status ResolveRows(typename GradientPlan<V>::Shard* shard) const;
+  Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
   BucketView<V> ViewBucket(int bucket) const;

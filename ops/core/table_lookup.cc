@@ -7,7 +7,6 @@
 
 #include "bucket_locks.h"
 #include "hash.h"
-#include "multiversion.h"
 #include "row_copy.h"
 #include "table.h"
 
@@ -16,9 +15,9 @@ namespace {
 
 // Keys per shard below which another thread costs more than it saves.
 constexpr int64_t kGrain = 4096;
-// Keys whose cache misses are in flight together: enough to cover a miss, few enough to stay cached.
-constexpr int64_t kBlock = 16;
+// How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
 constexpr int64_t kAhead = 12;
+constexpr int64_t kRing = 32;  // A power of two above 2 * kAhead.
 
 // What probing needs to know of a bucket.
 template <typename V>
@@ -44,68 +43,78 @@ struct ProbeResult {
   int64_t asked = 0;
 };
 
-// Up to kBlock keys on their way through the three stages of a probe.
-template <typename V>
-struct ProbeBlock {
-  int64_t begin = 0;
-  int64_t n = 0;
-  const KeyIndex::Group* homes[kBlock];
-  int buckets[kBlock];
-  const V* sources[kBlock];
+// Takes each key of a range through three stages, kAhead keys apart, so that the cache misses of
+// many keys are in flight at once: ask for its index group; find its row and ask for that; copy.
+template <typename V, bool kCopies>
+class Prober {
+ public:
+  Prober(const LookupBatch<V>& batch, ProbeResult* result)
+      : batch_(batch), bytes_(batch.dim * static_cast<int64_t>(sizeof(V))), result_(result) {}
+
+  void Run(ShardRange range) {
+    int64_t i = range.begin;
+    for (; i < std::min(range.begin + kAhead, range.end); ++i) FindHome(i);
+    for (; i < std::min(range.begin + 2 * kAhead, range.end); ++i) {
+      FindHome(i);
+      FindRow(i - kAhead);
+    }
+    for (; i < range.end; ++i) {
+      FindHome(i);
+      FindRow(i - kAhead);
+      CopyRow(i - 2 * kAhead);
+    }
+    // The stages that are still to come for the last keys.
+    for (i = std::max(range.begin, range.end - kAhead); i < range.end; ++i) FindRow(i);
+    for (i = std::max(range.begin, range.end - 2 * kAhead); i < range.end; ++i) CopyRow(i);
+  }
+
+ private:
+  void FindHome(int64_t i) {
+    const uint64_t hash = MixKey(batch_.keys[i]);
+    const int bucket = BucketOfHash(hash, batch_.bucket_shift);
+    const KeyIndex::Group* const home = batch_.buckets[bucket].index.Home(hash);
+    __builtin_prefetch(home);
+    homes_[i % kRing] = home;
+    buckets_[i % kRing] = bucket;
+  }
+
+  void FindRow(int64_t i) {
+    const int64_t key = batch_.keys[i];
+    const int number = buckets_[i % kRing];
+    const BucketReader<V>& bucket = batch_.buckets[number];
+    const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(homes_[i % kRing], key);
+    if (row == kNoRow) {
+      if (key != kNoKey) result_->missing.push_back(i);
+      batch_.addresses[i] = kNoAddress;
+      sources_[i % kRing] = batch_.default_row;
+      result_->asked += key != kNoKey;
+      return;
+    }
+    ++result_->asked;
+    batch_.addresses[i] = MakeAddress(number, row);
+    const V* const source = bucket.rows + static_cast<int64_t>(row) * batch_.width;
+    sources_[i % kRing] = source;
+    if (kCopies) PrefetchBytes(source, bytes_);
+  }
+
+  void CopyRow(int64_t i) {
+    if (kCopies) CopyBytes(sources_[i % kRing], batch_.embeddings + i * batch_.dim, bytes_);
+  }
+
+  const LookupBatch<V>& batch_;
+  const int64_t bytes_;
+  ProbeResult* const result_;
+  const KeyIndex::Group* homes_[kRing];
+  int buckets_[kRing];
+  const V* sources_[kRing];
 };
 
 template <typename V>
-void FindHomes(const LookupBatch<V>& batch, ProbeBlock<V>* block) {
-  for (int64_t i = 0; i < block->n; ++i) {
-    const uint64_t hash = MixKey(batch.keys[block->begin + i]);
-    block->buckets[i] = BucketOfHash(hash, batch.bucket_shift);
-    block->homes[i] = batch.buckets[block->buckets[i]].index.Home(hash);
-    __builtin_prefetch(block->homes[i]);
-  }
-}
-
-template <typename V>
-void FindRows(const LookupBatch<V>& batch, ProbeBlock<V>* block, ProbeResult* result) {
-  for (int64_t i = 0; i < block->n; ++i) {
-    const int64_t position = block->begin + i;
-    const int64_t key = batch.keys[position];
-    const BucketReader<V>& bucket = batch.buckets[block->buckets[i]];
-    result->asked += key != kNoKey;
-    const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(block->homes[i], key);
-    if (row == kNoRow) {
-      if (key != kNoKey) result->missing.push_back(position);
-      batch.addresses[position] = kNoAddress;
-      block->sources[i] = batch.default_row;
-      continue;
-    }
-    batch.addresses[position] = MakeAddress(block->buckets[i], row);
-    block->sources[i] = bucket.rows + static_cast<int64_t>(row) * batch.width;
-    PrefetchBytes(block->sources[i], batch.dim * static_cast<int64_t>(sizeof(V)));
-  }
-}
-
-template <typename V>
-EP_MULTIVERSION void CopyRows(const LookupBatch<V>& batch, const ProbeBlock<V>& block) {
-  V* target = batch.embeddings + block.begin * batch.dim;
-  const int64_t bytes = batch.dim * static_cast<int64_t>(sizeof(V));
-  for (int64_t i = 0; i < block.n; ++i, target += batch.dim) {
-    CopyBytes(block.sources[i], target, bytes);
-  }
-}
-
-template <typename V>
 void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* result) {
-  ProbeBlock<V> blocks[3];
-  const int64_t num_blocks = (range.end - range.begin + kBlock - 1) / kBlock;
-  for (int64_t b = 0; b < num_blocks + 2; ++b) {
-    if (b < num_blocks) {
-      ProbeBlock<V>* const block = &blocks[b % 3];
-      block->begin = range.begin + b * kBlock;
-      block->n = std::min(kBlock, range.end - block->begin);
-      FindHomes(batch, block);
-    }
-    if (b >= 1 && b - 1 < num_blocks) FindRows(batch, &blocks[(b - 1) % 3], result);
-    if (b >= 2 && batch.embeddings != nullptr) CopyRows(batch, blocks[(b - 2) % 3]);
+  if (batch.embeddings != nullptr) {
+    Prober<V, true>(batch, result).Run(range);
+  } else {
+    Prober<V, false>(batch, result).Run(range);
   }
 }
 

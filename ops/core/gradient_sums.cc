@@ -1,24 +1,23 @@
-#include "gradient_plan.h"
+#include "gradient_sums.h"
 
 #include <algorithm>
 
 #include "address.h"
+#include "finite.h"
 #include "hash.h"
+#include "multiversion.h"
+#include "row_copy.h"
 
 namespace estimator_plugin {
 namespace {
 
 // Addresses per shard below which another thread costs more than it saves.
 constexpr int64_t kGrain = 4096;
+// Entries ahead that a slot of the set of distinct addresses is asked for.
+constexpr int64_t kAhead = 8;
 
 inline int ShardOfHash(uint64_t hash, int num_shards) {
   return static_cast<int>(((hash >> 32) * static_cast<uint64_t>(num_shards)) >> 32);
-}
-
-// Vectors only grow: shrinking and growing again would write zeros each time.
-template <typename T>
-void GrowTo(size_t size, std::vector<T>* vector) {
-  if (vector->size() < size) vector->resize(size);
 }
 
 // Calls visit(address, gradient) for the addresses of [range.begin, range.end) of all segments
@@ -39,25 +38,44 @@ void ForEachIn(ShardRange range, const std::vector<GradientSegment<V>>& segments
   }
 }
 
+template <typename V>
+inline void AddRow(const V* __restrict__ gradient, V* __restrict__ sum, int64_t dim) {
+  for (int64_t i = 0; i < dim; ++i) sum[i] += gradient[i];
+}
+
 }  // namespace
 
 template <typename V>
-void GradientPlan<V>::Build(const std::vector<GradientSegment<V>>& segments, int64_t dim,
+void GradientSums<V>::Build(const std::vector<GradientSegment<V>>& segments, int64_t dim,
                             ParallelRunner* runner) {
   int64_t total = 0;
   for (const GradientSegment<V>& segment : segments) total += segment.n;
   num_shards_ = ShardsFor(*runner, total, kGrain);
-  GrowTo(num_shards_, &shards_);
-  GrowTo(total, &entries_);
+  while (static_cast<int>(shards_.size()) < num_shards_) shards_.emplace_back(new Shard);
+  const int64_t row_bytes = dim * static_cast<int64_t>(sizeof(V));
+  const int64_t entry_bytes = sizeof(Entry) + sizeof(int64_t) + sizeof(V*) + row_bytes;
+  arena_.Reset(total * entry_bytes, 1 + 3 * num_shards_);
+  entries_ = arena_.template Take<Entry>(total);
   Partition(segments, dim, total, runner);
+  for (int s = 0; s < num_shards_; ++s) {
+    const int64_t n = offsets_[s + 1] - offsets_[s];
+    shards_[s]->addresses = arena_.template Take<int64_t>(n);
+    shards_[s]->rows = arena_.template Take<V*>(n);
+    shards_[s]->sums = arena_.template Take<V>(n * dim);
+  }
   runner->Run(num_shards_, [&](int s) {
-    GroupShard(offsets_[s], offsets_[s + 1], &shards_[s]);
-    GrowTo(dim, &shards_[s].sum);
+    Sum(entries_ + offsets_[s], offsets_[s + 1] - offsets_[s], dim, shards_[s].get());
   });
 }
 
 template <typename V>
-void GradientPlan<V>::Partition(const std::vector<GradientSegment<V>>& segments, int64_t dim,
+bool GradientSums<V>::AllFinite() const {
+  return std::all_of(shards_.begin(), shards_.begin() + num_shards_,
+                     [](const std::unique_ptr<Shard>& shard) { return shard->finite; });
+}
+
+template <typename V>
+void GradientSums<V>::Partition(const std::vector<GradientSegment<V>>& segments, int64_t dim,
                                 int64_t total, ParallelRunner* runner) {
   // A counting sort by shard over as many chunks as shards: next[chunk][shard].
   const int n = num_shards_;
@@ -94,37 +112,28 @@ void GradientPlan<V>::Partition(const std::vector<GradientSegment<V>>& segments,
 }
 
 template <typename V>
-void GradientPlan<V>::GroupShard(int64_t begin, int64_t end, Shard* shard) const {
-  const size_t n = static_cast<size_t>(end - begin);
-  const Entry* const entries = entries_.data() + begin;
-  GrowTo(n, &shard->numbers);
-  GrowTo(n, &shard->addresses);
-  GrowTo(n, &shard->gradients);
-  GrowTo(n, &shard->rows);
-  GrowTo(n + 2, &shard->begins);
-  shard->distinct.Reset(static_cast<int64_t>(n));
-  // begins[u + 2] counts u's gradients; after the sums below begins[u + 1] is where the next of
-  // u's gradients goes, and once all are placed, where u's list ends.
-  uint32_t* const begins = shard->begins.data();
-  begins[0] = begins[1] = 0;
-  for (size_t i = 0; i < n; ++i) {
+EP_MULTIVERSION void GradientSums<V>::Sum(const Entry* entries, int64_t n, int64_t dim,
+                                          Shard* shard) {
+  const int64_t row_bytes = dim * static_cast<int64_t>(sizeof(V));
+  DistinctSet& distinct = shard->distinct;
+  distinct.Reset(n);
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) distinct.Prefetch(MixKey(entries[i + kAhead].address));
     const int64_t address = entries[i].address;
-    const uint32_t known = shard->distinct.size();
-    const uint32_t number = shard->distinct.Add(address, MixKey(address));
+    const uint32_t known = distinct.size();
+    const uint32_t number = distinct.Add(address, MixKey(address));
+    V* const sum = shard->sums + number * dim;
     if (number == known) {
       shard->addresses[number] = address;
-      begins[number + 2] = 0;
+      CopyBytes(entries[i].gradient, sum, row_bytes);
+    } else {
+      AddRow(entries[i].gradient, sum, dim);
     }
-    ++begins[number + 2];
-    shard->numbers[i] = number;
   }
-  shard->size = shard->distinct.size();
-  for (uint32_t u = 0; u < shard->size; ++u) begins[u + 2] += begins[u + 1];
-  for (size_t i = 0; i < n; ++i) {
-    shard->gradients[begins[shard->numbers[i] + 1]++] = entries[i].gradient;
-  }
+  shard->size = distinct.size();
+  shard->finite = estimator_plugin::AllFinite(shard->sums, shard->size * dim);
 }
 
-template class GradientPlan<float>;
+template class GradientSums<float>;
 
 }  // namespace estimator_plugin

@@ -157,7 +157,7 @@ def create_table(
 
     Semantics: `mx_rec.core.embedding.create_table` of the Rec SDK.
     """
-    if tf.compat.v1.executing_eagerly_outside_functions():
+    if tf_compat.executing_eagerly_outside_functions():
         raise RuntimeError(
             "create_table builds a graph: call it in an Estimator's model_fn, in "
             "`with tf.Graph().as_default():`, or after tf.compat.v1.disable_eager_execution()"

@@ -1,11 +1,15 @@
 """The only module that imports `tensorflow.python`: what has no public name in TensorFlow."""
 
+from tensorflow.python.framework import ops
 from tensorflow.python.ops import resources
 from tensorflow.python.training import saver as _saver
 
 SaveableObject = _saver.BaseSaverBuilder.SaveableObject
 SaveSpec = _saver.BaseSaverBuilder.SaveSpec
 BulkSaverBuilder = _saver.BulkSaverBuilder
+
+# TensorFlow 1.15 has it, without a public name.
+executing_eagerly_outside_functions = ops.executing_eagerly_outside_functions
 
 register_resource = resources.register_resource
 shared_resources = resources.shared_resources

@@ -2,6 +2,7 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,12 @@ struct SlotSpec {
     return name == other.name && initial_value == other.initial_value;
   }
 };
+
+// Whether rows of the one can be read as rows of the other: the same slots in the same order.
+inline bool SameSlotNames(const std::vector<SlotSpec>& a, const std::vector<SlotSpec>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const SlotSpec& x, const SlotSpec& y) { return x.name == y.name; });
+}
 
 struct RowLayout {
   int64_t dim = 0;

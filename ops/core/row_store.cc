@@ -32,7 +32,7 @@ Status RowStore::Add(int64_t key, uint32_t* row) {
     free_rows_.pop_back();
   } else {
     if (used_ == capacity_) EP_RETURN_IF_ERROR(Grow(static_cast<int64_t>(used_) + 1));
-    if ((used_ + int64_t{1}) * row_bytes_ > huge_at_) MakeHugePages();
+    AdviseHugePages((used_ + int64_t{1}) * row_bytes_);
     *row = used_++;
     if (*row % 64 == 0) live_bits_.push_back(0);
   }
@@ -42,18 +42,19 @@ Status RowStore::Add(int64_t key, uint32_t* row) {
   return Status();
 }
 
-void RowStore::MakeHugePages() {
-  // A row may be longer than a page.
-  while ((used_ + int64_t{1}) * row_bytes_ > huge_at_) {
-    char* const begin = arrays_.rows + huge_begin_;
-    if (huge_at_ == huge_begin_) {
-      MappedRange::AdviseHuge(begin, kHugePageBytes);
-    } else {
-      MappedRange::CollapseHuge(begin, kHugePageBytes);
-    }
+void RowStore::AdviseHugePages(int64_t bytes) {
+  // In a big bucket a page is huge from its first touch; a row may be longer than a page.
+  while (bytes > huge_at_ && huge_at_ == huge_begin_) {
+    MappedRange::AdviseHuge(arrays_.rows + huge_begin_, kHugePageBytes);
     huge_begin_ += kHugePageBytes;
     huge_at_ = HugeThreshold(huge_begin_);
   }
+}
+
+void RowStore::MakeHugePage() {
+  MappedRange::CollapseHuge(arrays_.rows + huge_begin_, kHugePageBytes);
+  huge_begin_ += kHugePageBytes;
+  huge_at_ = HugeThreshold(huge_begin_);
 }
 
 void RowStore::SkipHugePages() {

@@ -34,6 +34,11 @@ class RowStore {
   // Makes room for `rows` rows in all, so that a bulk load commits huge pages at once.
   Status Reserve(int64_t rows);
 
+  // Whether rows fill so much of a huge page's place that its small pages are worth replacing.
+  bool WantsHugePage() const { return used_ * row_bytes_ >= huge_at_ && range_ != nullptr; }
+  // Replaces them: a copy of kHugePageBytes, so the table makes only a few in one step.
+  void MakeHugePage();
+
   // Takes over the rows' numbers, keys and metadata, not their values. REQUIRES: this store is new.
   Status CopyMetadata(const RowStore& from);
 
@@ -71,7 +76,7 @@ class RowStore {
   int64_t RangeBytes(int64_t capacity) const;
   Arrays Place(char* base, int64_t capacity) const;
   void MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity);
-  void MakeHugePages();
+  void AdviseHugePages(int64_t bytes);
   void SkipHugePages();
   void Recycle(uint32_t row);
   void ReclaimDeferred();

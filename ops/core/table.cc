@@ -47,11 +47,6 @@ void CopyRow(const RowLayout& from, const V* source, const RowLayout& to, V* tar
   }
 }
 
-bool SameNames(const std::vector<SlotSpec>& a, const std::vector<SlotSpec>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const SlotSpec& x, const SlotSpec& y) { return x.name == y.name; });
-}
-
 }  // namespace
 
 template <typename V>
@@ -108,7 +103,7 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
     if (layout_.slots == slots) return Status();
   }
   ExclusiveLock layout(&layout_lock_);
-  if (SameNames(layout_.slots, slots)) {
+  if (SameSlotNames(layout_.slots, slots)) {
     layout_.slots = slots;  // Only what new rows start from has changed.
     return Status();
   }

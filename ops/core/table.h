@@ -119,6 +119,8 @@ class Table {
 
   Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
                        int64_t* addresses, V* embeddings, ParallelRunner* runner);
+  // Turns a few of the places that rows have filled into huge pages.
+  void MakeHugePages();
   // REQUIRES: the bucket's lock is held exclusively.
   Status InsertIntoBucket(int bucket, const int64_t* keys, const int64_t* positions, int64_t n,
                           int64_t* addresses, V* embeddings);
@@ -137,6 +139,9 @@ class Table {
   RowLayout layout_;
   std::unique_ptr<IndexArena> arena_;
   std::vector<std::unique_ptr<Bucket<V>>> buckets_;
+
+  std::atomic<bool> wants_huge_pages_{false};
+  std::atomic<int> next_huge_bucket_{0};
 
   mutable std::atomic<int64_t> keys_looked_up_{0};
   mutable std::atomic<int64_t> keys_found_{0};

@@ -18,6 +18,8 @@ constexpr int64_t kGrain = 4096;
 // How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
 constexpr int64_t kAhead = 12;
 constexpr int64_t kRing = 32;  // A power of two above 2 * kAhead.
+// Making one costs some milliseconds: a step pays for a few, whatever the table's growth.
+constexpr int kHugePagesPerLookup = 4;
 
 // What probing needs to know of a bucket.
 template <typename V>
@@ -177,8 +179,33 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
   }
   keys_looked_up_ += asked;
   keys_found_ += asked - static_cast<int64_t>(missing.size());
-  if (missing.empty() || on_missing == OnMissing::kDefault) return Status();
-  return InsertMissing(keys, missing, addresses, embeddings, runner);
+  if (on_missing == OnMissing::kDefault) return Status();
+  if (!missing.empty()) {
+    EP_RETURN_IF_ERROR(InsertMissing(keys, missing, addresses, embeddings, runner));
+  }
+  if (wants_huge_pages_) MakeHugePages();
+  return Status();
+}
+
+template <typename V>
+void Table<V>::MakeHugePages() {
+  wants_huge_pages_ = false;
+  const int first = next_huge_bucket_;
+  int made = 0;
+  for (int i = 0; i < options_.num_buckets; ++i) {
+    const int number = (first + i) % options_.num_buckets;
+    Bucket<V>& bucket = *buckets_[number];
+    ExclusiveLock lock(&bucket.lock);
+    while (bucket.store->WantsHugePage()) {
+      if (made == kHugePagesPerLookup) {
+        wants_huge_pages_ = true;
+        next_huge_bucket_ = number;
+        return;
+      }
+      bucket.store->MakeHugePage();
+      ++made;
+    }
+  }
 }
 
 template <typename V>
@@ -239,6 +266,7 @@ Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t
     if (embeddings != nullptr) CopyBytes(bucket.row(row), embeddings + position * dim(), bytes);
   }
   rows_inserted_ += inserted;
+  if (bucket.store->WantsHugePage()) wants_huge_pages_ = true;
   if (status.ok()) return status;
   return Error(status.code(), "table '", options_.name, "': ", status.message());
 }

@@ -17,8 +17,8 @@ constexpr int64_t kRowsAhead = 6;
 
 // What is wrong when a sum is not finite: the first gradient that is not, or their sum.
 template <typename V>
-Status DescribeNonFinite(const std::string& table,
-                         const std::vector<GradientSegment<V>>& segments, int64_t dim) {
+Status DescribeNonFinite(const std::string& table, const std::vector<GradientSegment<V>>& segments,
+                         int64_t dim) {
   const char* const advice =
       "; gradients must be finite. No row was changed; on_non_finite='skip' leaves such rows alone "
       "and goes on";
@@ -87,16 +87,25 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
   }
   const int shards = sums->num_shards();
 
+  const auto resolve = [&] {
+    std::vector<Status> statuses(shards);
+    runner->Run(shards, [&](int s) { statuses[s] = ResolveRows(&sums->shard(s)); });
+    return FirstError(statuses);
+  };
+  if (!SameSlotNames(this->layout().slots, rule.slots())) {
+    // Rows are about to lose the slots of another optimizer: find a bad address before they do.
+    SharedLock layout(&layout_lock_);
+    AllBucketsShared<V> locks(buckets_);
+    EP_RETURN_IF_ERROR(resolve());
+  }
   EP_RETURN_IF_ERROR(EnsureSlots(rule.slots(), &result->slots_changed));
   SharedLock layout(&layout_lock_);
-  if (layout_.slots.size() != rule.slots().size()) {
+  if (!SameSlotNames(layout_.slots, rule.slots())) {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "' is being updated by two optimizers at once; it can have one");
   }
   AllBucketsExclusive<V> locks(buckets_);
-  std::vector<Status> statuses(shards);
-  runner->Run(shards, [&](int s) { statuses[s] = ResolveRows(&sums->shard(s)); });
-  EP_RETURN_IF_ERROR(FirstError(statuses));
+  EP_RETURN_IF_ERROR(resolve());
   std::vector<ShardResult> results(shards);
   runner->Run(shards, [&](int s) {
     results[s] = UpdateShard<V>(rule, dim(), layout_.width(), sums->shard(s));

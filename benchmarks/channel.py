@@ -4,13 +4,14 @@ A request is a line `<measure> <seconds>`; an answer is a line of JSON. The firs
 unasked, when the process is ready, and lists its `measures`. End of input means stop. limit.cc
 speaks the same.
 """
+
 import json
 import os
 import sys
 
 
 class Channel:
-    """The measuring process's end. Makes stdout private: whatever else is printed goes to stderr."""
+    """The measuring process's end. Whatever else the process prints goes to stderr."""
 
     def __init__(self):
         self._answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")

@@ -1,9 +1,10 @@
 """The Python environments of the systems that cannot share ours: one virtual environment each.
 
-TFRA's and DeepRec's wheels are built for one TensorFlow and one Python, so each runs in a process of
-its own with an interpreter of its own. An environment is made once and reused; one that cannot be
-made is reported in one line, and its system is left out of the run.
+TFRA's and DeepRec's wheels are built for one TensorFlow and one Python, so each runs with an
+interpreter of its own. An environment is made once and reused; one that cannot be made is reported
+in one line, and its system is left out of the run.
 """
+
 import glob
 import os
 import shutil
@@ -44,7 +45,7 @@ RECIPES = {
 }
 
 
-class EnvironmentUnavailable(Exception):
+class EnvironmentUnavailableError(Exception):
     """An environment cannot be made here; the message says why in one line."""
 
 
@@ -67,12 +68,12 @@ def find_python(version: str) -> Optional[str]:
 
 
 def _run(command: Sequence[str], log_path: str, repository: str) -> None:
-    """Runs `command`, its output appended to the log; raises EnvironmentUnavailable if it fails."""
+    """Runs `command`, its output going to the log."""
     with open(log_path, "ab") as log:
         environment = dict(os.environ, PYTHONPATH=repository, TF_CPP_MIN_LOG_LEVEL="3")
         done = subprocess.run(command, stdout=log, stderr=log, env=environment, check=False)
     if done.returncode != 0:
-        raise EnvironmentUnavailable(
+        raise EnvironmentUnavailableError(
             "`%s` failed with exit code %d, see %s"
             % (" ".join(command[:6]), done.returncode, log_path)
         )
@@ -87,7 +88,7 @@ def make_environment(recipe: Recipe, folder: str, repository: str) -> str:
       repository: root of this repository, for the recipe's check.
 
     Raises:
-      EnvironmentUnavailable: no interpreter of the right version, or a package that cannot be
+      EnvironmentUnavailableError: no interpreter of the right version, or a package that cannot be
         installed or imported.
     """
     home = os.path.join(folder, recipe.name)
@@ -99,7 +100,7 @@ def make_environment(recipe: Recipe, folder: str, repository: str) -> str:
     log_path = os.path.join(folder, recipe.name + ".log")
     base = find_python(recipe.python)
     if base is None:
-        raise EnvironmentUnavailable("it needs Python %s, which was not found" % recipe.python)
+        raise EnvironmentUnavailableError("it needs Python %s, which was not found" % recipe.python)
     shutil.rmtree(home, ignore_errors=True)
     _run([base, "-m", "venv", home], log_path, repository)
     install = [interpreter, "-m", "pip", "install", "--quiet"]

@@ -1,4 +1,5 @@
 """No table at all: what a Session and the model around the table cost by themselves."""
+
 import tensorflow as tf
 
 from benchmarks.system import System

@@ -1,4 +1,5 @@
 """Facts about the machine that a reader needs to compare two runs."""
+
 import os
 import platform
 import re

@@ -1,4 +1,5 @@
 """Clock and memory readings of this process."""
+
 import re
 import time
 

@@ -1,4 +1,5 @@
 """What a benchmark asks of an embedding library, so that one benchmark measures them all."""
+
 import abc
 import importlib
 
@@ -69,17 +70,19 @@ class System(abc.ABC):
         """
 
     def insert(self, table, ids):
-        """An op that gives each id a row with a fresh embedding; None where rows are fixed."""
-        del table, ids
-        return None
+        """An op that gives each id a row with a fresh embedding; only if the system `grows`."""
+        raise NotImplementedError
 
     def size(self, table):
-        """Number of rows, an integer tensor; None where rows are fixed."""
-        del table
-        return None
+        """Number of rows, an integer tensor; only if the system `grows`."""
+        raise NotImplementedError
 
     def initializers(self):
         """Ops to run once after TensorFlow's variables are initialized."""
+        return []
+
+    def estimator_initializers(self):
+        """Those of them that an Estimator does not run by itself."""
         return []
 
     def saver(self, kind):

@@ -5,6 +5,7 @@
 It stays alive, idle, between requests, so that the systems of a comparison take turns of a second
 each and a drift of the machine's speed meets them all.
 """
+
 import argparse
 import os
 

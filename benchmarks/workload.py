@@ -10,6 +10,7 @@ so popular ids are neither small nor neighbours. Three streams:
 
 Rates count raw ids, repeated ones included.
 """
+
 import os
 from typing import NamedTuple
 

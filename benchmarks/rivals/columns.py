@@ -1,4 +1,5 @@
-"""TensorFlow's feature columns: ids hashed into a fixed number of buckets, where they may collide."""
+"""TensorFlow's feature columns: ids hashed into a fixed number of buckets; they may collide."""
+
 import tensorflow as tf
 
 from benchmarks.system import System, tensorflow_optimizer, uniform_initializer

@@ -1,9 +1,10 @@
-"""DeepRec's EmbeddingVariable: the C++ core as the wheel deepray 0.21.97 ships it for TensorFlow 2.15.
+"""DeepRec's EmbeddingVariable, as the wheel deepray 0.21.97 ships its C++ for TensorFlow 2.15.
 
-Driven through its registered ops, as its Python layer drives them: the optimizer's slots live in the
-record of the value, rows are looked up by KvResourceGather and updated by KvResourceSparseApply*.
-Restoring needs that Python layer, so it is not measured.
+Driven through its registered ops, as its Python layer drives them: the optimizer's slots live in
+the record of the value, rows are looked up by KvResourceGather and updated by
+KvResourceSparseApply*. Restoring needs that Python layer, so it is not measured.
 """
+
 import glob
 import os
 import sys
@@ -60,9 +61,8 @@ class _EmbeddingVariable:
 
 class _Table:
     def __init__(self, ops, name, dim, slots):
-        self.value = _EmbeddingVariable(
-            ops, name, dim, uniform_initializer()([_INITIAL_ROWS, dim], tf.float32), (slots, 0, None)
-        )
+        rows = uniform_initializer()([_INITIAL_ROWS, dim], tf.float32)
+        self.value = _EmbeddingVariable(ops, name, dim, rows, (slots, 0, None))
         first = INITIAL_ACCUMULATOR if slots == 1 else 0.0
         self.slots = [
             _EmbeddingVariable(
@@ -172,9 +172,10 @@ class DeepRec(System):
         return shape[0]
 
     def initializers(self):
-        return [
-            part.initializer for table in self._tables for part in [table.value] + table.slots
-        ]
+        return [part.initializer for table in self._tables for part in [table.value] + table.slots]
+
+    def estimator_initializers(self):
+        return self.initializers()
 
     def saver(self, kind):
         return _SaveV3(self._ops, self._tables[0])

@@ -1,4 +1,5 @@
 """TensorFlow Recommenders Addons 0.7.2: dynamic_embedding, a cuckoo hash table on the CPU."""
+
 import tensorflow as tf
 from tensorflow_recommenders_addons import dynamic_embedding
 

@@ -2,6 +2,7 @@
 
 It hashes nothing and cannot grow. Its AdamOptimizer is not lazy: every step passes over all rows.
 """
+
 import tensorflow as tf
 
 from benchmarks.system import System, tensorflow_optimizer, uniform_initializer

@@ -1,4 +1,5 @@
 """Memory of a full table, and what saving and restoring all of it costs."""
+
 import os
 import shutil
 import time

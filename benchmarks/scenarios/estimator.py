@@ -1,4 +1,5 @@
 """A whole Estimator training DeepFM on synthetic click data: 26 tables, one id a sample each."""
+
 import tempfile
 import time
 
@@ -66,9 +67,7 @@ def _model_fn(features, labels, mode, params):
     embedding = tf.stack(columns, 1)
     embedding.set_shape([None, FEATURES, params["dim"]])
     logits, dense_variables = _deep_fm(embedding, features["dense"])
-    loss = tf.reduce_mean(
-        tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
     sources = system.sources()
     gradients = tf.gradients(loss, list(sources) + dense_variables)
     dense_update = tensorflow_optimizer("adagrad").apply_gradients(
@@ -76,9 +75,8 @@ def _model_fn(features, labels, mode, params):
         global_step=tf1.train.get_or_create_global_step(),
     )
     train = tf.group(dense_update, system.apply(gradients[: len(sources)]))
-    start = tf.group(
-        tf1.local_variables_initializer(), tf1.tables_initializer(), *system.initializers()
-    )
+    initializers = [tf1.local_variables_initializer(), tf1.tables_initializer()]
+    start = tf.group(*(initializers + system.estimator_initializers()))
     return tf.estimator.EstimatorSpec(
         mode, loss=loss, train_op=train, scaffold=tf1.train.Scaffold(local_init_op=start)
     )
@@ -136,6 +134,4 @@ def serve(channel, system_class, dim, optimizer, workload):
             log_step_count_steps=None,
         )
         estimator = tf.estimator.Estimator(_model_fn, config=config, params=params)
-        estimator.train(
-            lambda: _input_fn(workload), hooks=[_ServeBetweenSteps(channel, ["train"])]
-        )
+        estimator.train(lambda: _input_fn(workload), hooks=[_ServeBetweenSteps(channel, ["train"])])

@@ -1,4 +1,5 @@
 """A table that only grows: every id of every step is new, from empty to `workload.rows` rows."""
+
 import time
 
 import tensorflow as tf
@@ -9,7 +10,7 @@ tf1 = tf.compat.v1
 
 
 class Growth:
-    """Measures "train" (a training step on new ids) and "insert" (rows only), each from empty."""
+    """Measures "grow" (training steps on new ids) and "insert" (rows only), each from empty."""
 
     def __init__(self, system_class, dim, optimizer, workload):
         self._make_system = lambda: system_class(dim, optimizer)
@@ -17,7 +18,7 @@ class Growth:
         self._steps = [workload.fresh(step) for step in range(workload.fresh_steps())]
 
     def measures(self):
-        return ["insert", "train"]
+        return ["grow", "insert"]
 
     def measure(self, name, seconds):
         """Seconds of each step but the first, which plans the graph. Ignores `seconds`."""
@@ -36,6 +37,6 @@ class Growth:
             durations = []
             for batch in self._steps[1:]:
                 start = time.perf_counter()
-                session.run(train if name == "train" else insert, {ids: batch})
+                session.run(train if name == "grow" else insert, {ids: batch})
                 durations.append(time.perf_counter() - start)
             return {"seconds": durations, "rows": int(session.run(size))}

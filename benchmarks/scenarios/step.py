@@ -1,4 +1,5 @@
 """Steady state: lookups and training steps on a table whose every id has a row."""
+
 import itertools
 
 import tensorflow as tf
@@ -10,7 +11,7 @@ tf1 = tf.compat.v1
 
 
 class Step:
-    """Measures "lookup/<way>" and "train/<way>": seconds per step of `workload.ids_per_step` ids."""
+    """Measures "lookup/<way>" and "train/<way>": seconds per step of the workload."""
 
     def __init__(self, system, workload):
         self._system = system
@@ -22,7 +23,7 @@ class Step:
         }
         for way in system.lookup_ways:
             self._ops["lookup/" + way] = tf.identity(system.lookup_by(way, table, self._ids)).op
-        insert = system.insert(table, self._ids)
+        insert = system.insert(table, self._ids) if system.grows else None
         initialize(self._session, system)
         self._fill(insert, workload)
         batches = workload.warm_row_numbers() if system.uses_row_numbers else workload.warm()

@@ -1,4 +1,5 @@
 """A training step that is nearly all table: the loss costs two passes over the embeddings."""
+
 import tensorflow as tf
 
 from benchmarks.workload import FEATURES

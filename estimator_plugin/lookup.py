@@ -68,6 +68,11 @@ def sparse_lookup(
     validate.string(owner, "name", name, 255, optional=True)
     ids = lookup_inputs.checked_ids(owner, ids)
     _check_combiner(owner, ids, combiner, weights)
+    if is_train and is_grad and tf.compat.v1.get_default_graph() is not table.graph:
+        raise ValueError(
+            "%s: a training lookup inside a function body (tf.map_fn, tf.cond, tf.function) cannot "
+            "be trained; look the ids up outside, or pass is_grad=False" % owner
+        )
     name = name or lookup_registry.default_name(table)
     with tf.compat.v1.name_scope("%s/%s" % (table.name, name)):
         weights = lookup_inputs.checked_weights(owner, weights, ids)

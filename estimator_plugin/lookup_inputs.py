@@ -15,7 +15,7 @@ def checked_ids(owner, ids):
         ids = tf.SparseTensor.from_value(ids)
     elif not isinstance(ids, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)):
         try:
-            ids = tf.convert_to_tensor(ids)
+            ids = tf.convert_to_tensor(ids, dtype_hint=tf.int64)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "%s: ids must be a tf.Tensor, tf.SparseTensor or tf.RaggedTensor of int32 or "

@@ -32,7 +32,7 @@ def register(lookup):
     state = graph_state.of(lookup.table.graph)
     state.lookups.append(lookup)
     state.lookup_of_address[lookup.addresses.name] = lookup
-    if lookup.is_train:
+    if lookup.is_train and lookup.addresses.graph is lookup.table.graph:
         graph = lookup.table.graph
         graph.add_to_collection(constants.ASCEND_SPARSE_LOOKUP_LOCAL_EMB, lookup.embeddings)
         graph.add_to_collection(constants.ASCEND_SPARSE_LOOKUP_ID_OFFSET, lookup.addresses)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "change_log.h"
 #include "key_index.h"
 #include "row_store.h"
 #include "rw_lock.h"
@@ -24,6 +25,18 @@ struct BucketView {
   const int64_t* last_seen = nullptr;
 };
 
+// Rows to take in, as a checkpoint's bucket holds them, and keys to remove before that.
+template <typename V>
+struct ImportedRows {
+  int64_t rows = 0;
+  const int64_t* keys = nullptr;
+  const V* values = nullptr;        // [rows, width of the layout they were saved with]
+  const int32_t* counts = nullptr;  // May be null, with last_seen.
+  const int64_t* last_seen = nullptr;
+  int64_t num_removed = 0;
+  const int64_t* removed = nullptr;
+};
+
 // Thread-compatible: hold `lock`.
 template <typename V>
 struct Bucket {
@@ -35,6 +48,7 @@ struct Bucket {
   mutable RwLock lock;
   KeyIndex index;
   std::unique_ptr<RowStore> store;
+  ChangeLog changes;
 };
 
 }  // namespace estimator_plugin

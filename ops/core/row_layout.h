@@ -3,6 +3,7 @@
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
 
 #include <algorithm>
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,24 @@ struct RowLayout {
 
   int64_t width() const { return dim * (1 + static_cast<int64_t>(slots.size())); }
 };
+
+// Copies a row of one layout into one of another: slots are matched by name, and a slot that was
+// not there starts at its initial value.
+template <typename V>
+void ConvertRow(const RowLayout& from, const V* source, const RowLayout& to, V* target) {
+  std::copy_n(source, to.dim, target);
+  for (size_t s = 0; s < to.slots.size(); ++s) {
+    V* const slot = target + static_cast<int64_t>(1 + s) * to.dim;
+    const auto same = std::find_if(from.slots.begin(), from.slots.end(), [&](const SlotSpec& old) {
+      return old.name == to.slots[s].name;
+    });
+    if (same == from.slots.end()) {
+      std::fill_n(slot, to.dim, static_cast<V>(to.slots[s].initial_value));
+    } else {
+      std::copy_n(source + (1 + (same - from.slots.begin())) * to.dim, to.dim, slot);
+    }
+  }
+}
 
 }  // namespace estimator_plugin
 

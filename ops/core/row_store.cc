@@ -125,7 +125,7 @@ std::shared_ptr<const void> RowStore::Pin() const {
 }
 
 void RowStore::SetUsage(uint32_t row, int32_t count, int64_t last_seen) {
-  if (count == 0 && last_seen == 0) return;
+  if (count == 0 && last_seen == 0 && !has_usage_) return;
   arrays_.counts[row] = count;
   arrays_.last_seen[row] = last_seen;
   has_usage_ = true;

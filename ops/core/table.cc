@@ -30,23 +30,6 @@ Status CheckOptions(const TableOptions& options) {
   return Status();
 }
 
-// Copies [embedding | slots], matching slots by name; a slot that was not there starts fresh.
-template <typename V>
-void CopyRow(const RowLayout& from, const V* source, const RowLayout& to, V* target) {
-  std::copy_n(source, to.dim, target);
-  for (size_t s = 0; s < to.slots.size(); ++s) {
-    V* const slot = target + static_cast<int64_t>(1 + s) * to.dim;
-    const auto same = std::find_if(from.slots.begin(), from.slots.end(), [&](const SlotSpec& old) {
-      return old.name == to.slots[s].name;
-    });
-    if (same == from.slots.end()) {
-      std::fill_n(slot, to.dim, static_cast<V>(to.slots[s].initial_value));
-    } else {
-      std::copy_n(source + (1 + (same - from.slots.begin())) * to.dim, to.dim, slot);
-    }
-  }
-}
-
 }  // namespace
 
 template <typename V>
@@ -118,11 +101,14 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
     EP_RETURN_IF_ERROR(stores.back()->CopyMetadata(*bucket.store));
     for (uint32_t r = 0; r < bucket.store->used(); ++r) {
       if (!bucket.store->IsLive(r)) continue;
-      CopyRow(layout_, bucket.row(r), wanted, reinterpret_cast<V*>(stores.back()->row(r)));
+      ConvertRow(layout_, bucket.row(r), wanted, reinterpret_cast<V*>(stores.back()->row(r)));
     }
     rows += bucket.store->live();
   }
-  for (int b = 0; b < options_.num_buckets; ++b) buckets_[b]->store = std::move(stores[b]);
+  for (int b = 0; b < options_.num_buckets; ++b) {
+    buckets_[b]->store = std::move(stores[b]);
+    buckets_[b]->changes.MarkAllChanged();
+  }
   // A table's first optimizer meets rows of its first batch only: no state was lost.
   *changed = rows > 0 && !layout_.slots.empty();
   layout_ = wanted;
@@ -134,6 +120,7 @@ Status Table<V>::Clear() {
   ExclusiveLock layout(&layout_lock_);
   rows_removed_ += LiveRows();
   MakeBuckets();
+  saves_.Reset(SavedAs());
   return Status();
 }
 

@@ -15,46 +15,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "bucket.h"
 #include "gradient_sums.h"
-#include "initializer.h"
 #include "parallel.h"
-#include "row_layout.h"
 #include "rw_lock.h"
+#include "save_ledger.h"
 #include "status.h"
+#include "table_types.h"
 #include "update_rule.h"
 
 namespace estimator_plugin {
-
-struct TableOptions {
-  std::string name;
-  int64_t dim = 0;
-  int num_buckets = 64;  // A power of two, 1 to 4096; fixed for the table's life.
-  InitializerSpec initializer;
-};
-
-struct TableStats {
-  int64_t rows = 0;           // Live rows.
-  int64_t bytes = 0;          // Memory in use for rows, metadata and index.
-  int64_t keys_looked_up = 0;  // Keys asked for since creation, kNoKey not counted.
-  int64_t keys_found = 0;     // Those that had a row already.
-  int64_t rows_inserted = 0;
-  int64_t rows_removed = 0;
-  int64_t rows_updated = 0;
-};
-
-enum class OnMissing { kInsert, kDefault };
-enum class OnNonFinite { kReject, kSkip };
-
-struct UpdateResult {
-  int64_t updated_rows = 0;
-  // Rows left alone because their summed gradient was not finite.
-  int64_t skipped_rows = 0;
-  bool slots_changed = false;  // Rows had another optimizer's slots; those it lacks are fresh.
-};
 
 template <typename V>
 class Table {
@@ -91,19 +63,30 @@ class Table {
   // Removes everything and gives the memory back (when the last view of it is gone).
   Status Clear();
 
-  // Calls visit(bucket, view) for every bucket in order. All views have the layout `begin` was
-  // called with. Stops at the first error.
-  Status Export(const std::function<Status(const RowLayout&)>& begin,
-                const std::function<Status(int, const BucketView<V>&)>& visit) const;
+  // Begins a save and hands out what it holds: begin(info), then visit(bucket, view, removed) for
+  // every bucket in order; a full save has all rows and no removed keys, a delta the rows touched
+  // and the keys removed since the base. Stops at the first error. FailedPrecondition for a delta
+  // without a base that all changes are known since; can_save_delta() says so beforehand.
+  using BeginSave = std::function<Status(const SaveInfo&)>;
+  using VisitBucket =
+      std::function<Status(int, const BucketView<V>&, const std::vector<int64_t>& removed)>;
+  Status Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit);
+  bool can_save_delta() const;
+
+  // The checkpoint that the save of this number went into is whole: it is the base of the next
+  // delta. False, and nothing happens, when another save began after it.
+  bool CommitSave(const SavedAs& saved);
+  SavedAs base() const { return saves_.base(); }
 
   // Replaces the whole content: Clear, take over `layout`, then load_bucket(b) for every bucket,
-  // in parallel, each of which calls ImportBucket. After an error the table is empty.
-  Status Import(const RowLayout& layout, ParallelRunner* runner,
+  // in parallel, each of which calls ImportBucket. `saved` is the checkpoint that the rows come
+  // from, if the table goes on from it; else all rows count as changed. After an error the table
+  // is empty.
+  Status Import(const RowLayout& layout, const SavedAs& saved, ParallelRunner* runner,
                 const std::function<Status(int)>& load_bucket);
-  // REQUIRES: called from within Import. DataLoss for a key of another bucket, a repeated key or
-  // kNoKey. `counts` and `last_seen` may be null.
-  Status ImportBucket(int bucket, const int64_t* keys, const V* values, const int32_t* counts,
-                      const int64_t* last_seen, int64_t n);
+  // Once for each part of a checkpoint's chain, oldest first. REQUIRES: called from within Import.
+  // DataLoss for a key of another bucket or kNoKey, or a key twice in the first part.
+  Status ImportBucket(int bucket, const RowLayout& from, const ImportedRows<V>& rows);
 
   RowLayout layout() const;
   int64_t size() const;
@@ -128,7 +111,8 @@ class Table {
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
-  BucketView<V> ViewBucket(int bucket) const;
+  Status CheckImportedKeys(int bucket, const ImportedRows<V>& rows) const;
+  static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row);
 
   const TableOptions options_;
   int bucket_shift_ = 64;
@@ -139,6 +123,8 @@ class Table {
   RowLayout layout_;
   std::unique_ptr<IndexArena> arena_;
   std::vector<std::unique_ptr<Bucket<V>>> buckets_;
+
+  SaveLedger saves_;
 
   std::atomic<bool> wants_huge_pages_{false};
   std::atomic<int> next_huge_bucket_{0};

@@ -259,6 +259,7 @@ Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t
       if (status.ok()) status = bucket.store->Add(key, &row);
       if (!status.ok()) break;
       bucket.index.Insert(key, hash, row);
+      bucket.changes.AddRow(row);
       InitializeRow(key, bucket.row(row));
       ++inserted;
     }

@@ -106,7 +106,9 @@ std::string SerializeTableMeta(const TableMeta& meta) {
       << "\nkey_dtype=" << meta.key_dtype << "\nvalue_dtype=" << meta.value_dtype
       << "\nnum_buckets=" << meta.num_buckets << "\ndim=" << meta.layout.dim
       << "\nslots=" << slots << "\ninitializer=" << meta.initializer.kind
-      << "\ninitializer_arguments=" << arguments << "\nseed=" << meta.initializer.seed << "\n";
+      << "\ninitializer_arguments=" << arguments << "\nseed=" << meta.initializer.seed
+      << "\nsave_id=" << meta.save_id << "\nparent=" << meta.parent
+      << "\nparent_id=" << meta.parent_id << "\n";
   return out.str();
 }
 
@@ -138,6 +140,9 @@ Status ParseTableMeta(const std::string& text, TableMeta* meta) {
     parsed.initializer.arguments.push_back(fields.Number(argument));
   }
   fields.Read("seed", &parsed.initializer.seed);
+  fields.Read("save_id", &parsed.save_id);
+  parsed.parent = fields.Text("parent");
+  fields.Read("parent_id", &parsed.parent_id);
   EP_RETURN_IF_ERROR(fields.status());
   *meta = parsed;
   return Status();

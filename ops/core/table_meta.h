@@ -3,6 +3,7 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_TABLE_META_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_TABLE_META_H_
 
+#include <cstdint>
 #include <string>
 
 #include "initializer.h"
@@ -21,6 +22,11 @@ struct TableMeta {
   int num_buckets = 0;
   RowLayout layout;
   InitializerSpec initializer;
+  uint64_t save_id = 0;   // See SavedAs.
+  std::string parent;     // The checkpoint a delta is relative to, in the same directory; else "".
+  uint64_t parent_id = 0;  // Its save_id.
+
+  bool is_delta() const { return !parent.empty(); }
 };
 
 std::string SerializeTableMeta(const TableMeta& meta);
@@ -31,7 +37,7 @@ Status ParseTableMeta(const std::string& text, TableMeta* meta);
 // The tensor names of a table in a checkpoint. Nothing else spells them.
 std::string MetaTensorName(const std::string& table);
 std::string BankTensorName(const std::string& table);
-// `array` is one of "keys", "rows", "counts", "last_seen".
+// `array` is one of "keys", "rows", "counts", "last_seen", and in a delta "removed".
 std::string BucketTensorName(const std::string& table, int bucket, const char* array);
 
 }  // namespace estimator_plugin

@@ -8,7 +8,7 @@
 namespace estimator_plugin {
 namespace {
 
-// The live rows of a bucket that has freed ones among them.
+// Rows that do not lie side by side in their bucket.
 template <typename V>
 struct CompactRows {
   std::vector<int64_t> keys;
@@ -18,27 +18,50 @@ struct CompactRows {
 };
 
 template <typename V>
-BucketView<V> CopyLiveRows(const Bucket<V>& bucket, int64_t width) {
+BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector<uint32_t>& rows) {
   const RowStore& store = *bucket.store;
   const auto copy = std::make_shared<CompactRows<V>>();
-  copy->keys.reserve(store.live());
-  copy->values.reserve(store.live() * width);
-  copy->counts.reserve(store.live());
-  copy->last_seen.reserve(store.live());
-  for (uint32_t r = 0; r < store.used(); ++r) {
-    if (!store.IsLive(r)) continue;
+  copy->keys.reserve(rows.size());
+  copy->values.reserve(rows.size() * width);
+  copy->counts.reserve(rows.size());
+  copy->last_seen.reserve(rows.size());
+  for (uint32_t r : rows) {
     copy->keys.push_back(store.keys()[r]);
     copy->values.insert(copy->values.end(), bucket.row(r), bucket.row(r) + width);
     copy->counts.push_back(store.counts()[r]);
     copy->last_seen.push_back(store.last_seen()[r]);
   }
   BucketView<V> view;
-  view.rows = store.live();
+  view.rows = static_cast<int64_t>(rows.size());
   view.keys = copy->keys.data();
   view.values = copy->values.data();
   view.counts = copy->counts.data();
   view.last_seen = copy->last_seen.data();
   view.owner = copy;
+  return view;
+}
+
+std::vector<uint32_t> LiveRowsOf(const RowStore& store) {
+  std::vector<uint32_t> rows;
+  rows.reserve(store.live());
+  for (uint32_t r = 0; r < store.used(); ++r) {
+    if (store.IsLive(r)) rows.push_back(r);
+  }
+  return rows;
+}
+
+// All rows: in place, unless freed ones lie among them.
+template <typename V>
+BucketView<V> ViewRows(const Bucket<V>& bucket, int64_t width) {
+  const RowStore& store = *bucket.store;
+  if (store.live() != store.used()) return CopyRows(bucket, width, LiveRowsOf(store));
+  BucketView<V> view;
+  view.owner = store.Pin();
+  view.rows = store.live();
+  view.keys = store.keys();
+  view.values = bucket.row(0);
+  view.counts = store.counts();
+  view.last_seen = store.last_seen();
   return view;
 }
 
@@ -56,6 +79,7 @@ Status Table<V>::Remove(const int64_t* keys, int64_t n, int64_t* removed) {
     const uint32_t row = bucket.index.Remove(keys[i], hash);
     if (row == kNoRow) continue;
     bucket.store->Free(row);
+    bucket.changes.RemoveRow(row, keys[i], bucket.store->live());
     ++*removed;
   }
   rows_removed_ += *removed;
@@ -63,35 +87,58 @@ Status Table<V>::Remove(const int64_t* keys, int64_t n, int64_t* removed) {
 }
 
 template <typename V>
-BucketView<V> Table<V>::ViewBucket(int number) const {
-  const Bucket<V>& bucket = *buckets_[number];
-  SharedLock lock(&bucket.lock);
-  const RowStore& store = *bucket.store;
-  if (store.live() != store.used()) return CopyLiveRows(bucket, layout_.width());
-  BucketView<V> view;
-  view.owner = store.Pin();
-  view.rows = store.live();
-  view.keys = store.keys();
-  view.values = bucket.row(0);
-  view.counts = store.counts();
-  view.last_seen = store.last_seen();
-  return view;
+bool Table<V>::can_save_delta() const {
+  if (!saves_.base().exists()) return false;
+  SharedLock layout(&layout_lock_);
+  return std::all_of(buckets_.begin(), buckets_.end(), [](const std::unique_ptr<Bucket<V>>& b) {
+    SharedLock lock(&b->lock);
+    return b->changes.complete();
+  });
 }
 
 template <typename V>
-Status Table<V>::Export(
-    const std::function<Status(const RowLayout&)>& begin,
-    const std::function<Status(int, const BucketView<V>&)>& visit) const {
+Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit) {
+  const bool delta = kind == SaveKind::kDelta;
+  if (delta && !can_save_delta()) {
+    return Error(Code::kFailedPrecondition, "table '", options_.name,
+                 "' has no whole checkpoint that all changes since are known of; save a full one");
+  }
   SharedLock layout(&layout_lock_);
-  EP_RETURN_IF_ERROR(begin(layout_));
+  SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs()};
+  EP_RETURN_IF_ERROR(begin(info));
+  const std::vector<int64_t> nothing;
   for (int b = 0; b < options_.num_buckets; ++b) {
-    EP_RETURN_IF_ERROR(visit(b, ViewBucket(b)));
+    Bucket<V>& bucket = *buckets_[b];
+    BucketView<V> view;
+    std::vector<int64_t> removed;
+    {
+      ExclusiveLock lock(&bucket.lock);
+      bucket.changes.Capture();
+      if (delta) {
+        view = CopyRows(bucket, layout_.width(), bucket.changes.CapturedRows());
+        removed = bucket.changes.captured_removals();
+      } else {
+        view = ViewRows(bucket, layout_.width());
+      }
+    }
+    EP_RETURN_IF_ERROR(visit(b, view, removed));
   }
   return Status();
 }
 
 template <typename V>
-Status Table<V>::Import(const RowLayout& new_layout, ParallelRunner* runner,
+bool Table<V>::CommitSave(const SavedAs& saved) {
+  SharedLock layout(&layout_lock_);
+  if (!saves_.Commit(saved)) return false;
+  for (const auto& bucket : buckets_) {
+    ExclusiveLock lock(&bucket->lock);
+    bucket->changes.Commit();
+  }
+  return true;
+}
+
+template <typename V>
+Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, ParallelRunner* runner,
                         const std::function<Status(int)>& load_bucket) {
   if (new_layout.dim != dim()) {
     return Error(Code::kInvalidArgument, "table '", options_.name, "' has dim ", dim(),
@@ -107,6 +154,7 @@ Status Table<V>::Import(const RowLayout& new_layout, ParallelRunner* runner,
     const ShardRange range = RangeOfShard(options_.num_buckets, shards, shard);
     for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
       statuses[shard] = load_bucket(static_cast<int>(b));
+      if (saved.exists()) buckets_[b]->changes.MarkAllSaved(buckets_[b]->store->used());
     }
   });
   const Status status = FirstError(statuses);
@@ -114,34 +162,67 @@ Status Table<V>::Import(const RowLayout& new_layout, ParallelRunner* runner,
     layout_ = old_layout;
     MakeBuckets();
   }
+  saves_.Reset(status.ok() ? saved : SavedAs());
   return status;
 }
 
 template <typename V>
-Status Table<V>::ImportBucket(int number, const int64_t* keys, const V* values,
-                              const int32_t* counts, const int64_t* last_seen, int64_t n) {
+Status Table<V>::CheckImportedKeys(int bucket, const ImportedRows<V>& rows) const {
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    if (rows.keys[i] != kNoKey && BucketOfHash(MixKey(rows.keys[i]), bucket_shift_) == bucket) {
+      continue;
+    }
+    return Error(Code::kDataLoss, "table '", options_.name, "': key ", rows.keys[i],
+                 " does not belong to bucket ", bucket, " of ", options_.num_buckets);
+  }
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row) {
+  const uint64_t hash = MixKey(key);
+  *row = bucket->index.Find(key, hash);
+  if (*row == kNoRow) {
+    EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
+    EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
+    bucket->index.Insert(key, hash, *row);
+    bucket->changes.AddRow(*row);
+  }
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::ImportBucket(int number, const RowLayout& from, const ImportedRows<V>& rows) {
   Bucket<V>& bucket = *buckets_[number];
-  EP_RETURN_IF_ERROR(bucket.index.Reserve(n));
-  if (n > 0) EP_RETURN_IF_ERROR(bucket.store->Reserve(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const uint64_t hash = MixKey(keys[i]);
-    if (keys[i] == kNoKey || BucketOfHash(hash, bucket_shift_) != number) {
-      return Error(Code::kDataLoss, "table '", options_.name, "': key ", keys[i],
-                   " does not belong to bucket ", number, " of ", options_.num_buckets);
-    }
-    if (bucket.index.Find(keys[i], hash) != kNoRow) {
-      return Error(Code::kDataLoss, "table '", options_.name, "': key ", keys[i],
-                   " occurs twice in bucket ", number);
-    }
+  EP_RETURN_IF_ERROR(CheckImportedKeys(number, rows));
+  for (int64_t i = 0; i < rows.num_removed; ++i) {
+    if (rows.removed[i] == kNoKey) continue;
+    const uint32_t row = bucket.index.Remove(rows.removed[i], MixKey(rows.removed[i]));
+    if (row != kNoRow) bucket.store->Free(row);
+  }
+  const bool same_layout = SameSlotNames(from.slots, layout_.slots);
+  const bool first = bucket.store->used() == 0;
+  if (first && rows.rows > 0) {
+    EP_RETURN_IF_ERROR(bucket.index.Reserve(rows.rows));
+    EP_RETURN_IF_ERROR(bucket.store->Reserve(rows.rows));
+  }
+  for (int64_t i = 0; i < rows.rows; ++i) {
     uint32_t row;
-    EP_RETURN_IF_ERROR(bucket.store->Add(keys[i], &row));
-    bucket.index.Insert(keys[i], hash, row);
-    if (counts != nullptr && last_seen != nullptr) {
-      bucket.store->SetUsage(row, counts[i], last_seen[i]);
+    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], &bucket, &row));
+    const V* const values = rows.values + i * from.width();
+    if (same_layout) {
+      std::copy_n(values, from.width(), bucket.row(row));
+    } else {
+      ConvertRow(from, values, layout_, bucket.row(row));
+    }
+    if (rows.counts != nullptr && rows.last_seen != nullptr) {
+      bucket.store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
     }
   }
-  // Import starts from empty buckets, so the rows got the numbers 0 to n - 1.
-  if (n > 0) std::copy_n(values, n * layout_.width(), bucket.row(0));
+  if (first && bucket.store->live() != rows.rows) {
+    return Error(Code::kDataLoss, "table '", options_.name, "': a key occurs twice in bucket ",
+                 number);
+  }
   return Status();
 }
 

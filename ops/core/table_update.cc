@@ -43,6 +43,7 @@ struct ShardResult {
 
 template <typename V>
 ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
+                        const std::vector<std::unique_ptr<Bucket<V>>>& buckets,
                         const typename GradientSums<V>::Shard& shard) {
   ShardResult result;
   const int64_t row_bytes = width * static_cast<int64_t>(sizeof(V));
@@ -54,6 +55,8 @@ ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
       continue;
     }
     rule.Apply(shard.rows[u], sum, dim);
+    const int64_t address = shard.addresses[u];
+    buckets[BucketOfAddress(address)]->changes.MarkChanged(RowOfAddress(address));
     ++result.updated;
   }
   return result;
@@ -108,7 +111,7 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
   EP_RETURN_IF_ERROR(resolve());
   std::vector<ShardResult> results(shards);
   runner->Run(shards, [&](int s) {
-    results[s] = UpdateShard<V>(rule, dim(), layout_.width(), sums->shard(s));
+    results[s] = UpdateShard<V>(rule, dim(), layout_.width(), buckets_, sums->shard(s));
   });
   for (const ShardResult& shard : results) {
     result->updated_rows += shard.updated;

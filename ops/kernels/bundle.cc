@@ -1,14 +1,13 @@
-// EpSaveTables, EpRestoreTables: tables written to and read from a TensorFlow checkpoint bucket by
+// EpSaveTables, EpRestoreTables, EpCommitSave, EpTableSaveBase: tables written to and read from a TensorFlow checkpoint bucket by
 // bucket, without a copy of a table in memory. The names and bytes are those that TensorFlow's own
 // savers write from EpTableExport.
 
-#include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "checkpoint_chain.h"
 #include "input_checks.h"
 #include "intra_op_runner.h"
 #include "row_arrays.h"
@@ -85,7 +84,8 @@ class BundleKernel : public StatusKernel {
 
 class SaveTablesOp : public BundleKernel {
  public:
-  using BundleKernel::BundleKernel;
+  explicit SaveTablesOp(tf::OpKernelConstruction* ctx)
+      : BundleKernel(ctx), kind_(AttrOf<bool>(ctx, "delta") ? SaveKind::kDelta : SaveKind::kFull) {}
 
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
@@ -103,25 +103,27 @@ class SaveTablesOp : public BundleKernel {
     return status;
   }
 
-  static Status Save(const NamedTable& table, const std::string& prefix, tf::BundleWriter* writer) {
+  Status Save(const NamedTable& table, const std::string& prefix, tf::BundleWriter* writer) const {
     int64_t width = 0;
     const auto add = [&](const std::string& name, const tf::Tensor& tensor) {
       return InCheckpoint("saving", table.name, prefix, writer->Add(name, tensor));
     };
-    const auto begin = [&](const RowLayout& layout) {
-      width = layout.width();
-      EP_RETURN_IF_ERROR(add(MetaTensorName(table.name), MetaTensor(*table.resource, layout)));
+    const auto begin = [&](const SaveInfo& info) {
+      width = info.layout.width();
+      EP_RETURN_IF_ERROR(add(MetaTensorName(table.name), MetaTensor(*table.resource, info)));
       return add(BankTensorName(table.name), BankTensor(*table.resource));
     };
-    const auto visit = [&](int bucket, const BucketView<Value>& view) {
+    const auto visit = [&](int bucket, const BucketView<Value>& view,
+                           const std::vector<int64_t>& removed) {
       const RowTensors tensors = ViewTensors(view, width);
       for (RowArray array : kRowArrays) {
         EP_RETURN_IF_ERROR(
             add(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array)));
       }
-      return Status();
+      if (kind_ == SaveKind::kFull) return Status();
+      return add(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
     };
-    return table.resource->table()->Export(begin, visit);
+    return table.resource->table()->Export(kind_, begin, visit);
   }
 
   // After a failed save; what could not be written may not be there to remove either.
@@ -131,38 +133,8 @@ class SaveTablesOp : public BundleKernel {
       VLOG(1) << "removing " << prefix << suffix << ": " << removed.message();
     }
   }
-};
 
-// Readers of one bundle for threads that read at once: a BundleReader serves one at a time.
-class BundleReaders {
- public:
-  BundleReaders(tf::Env* env, const std::string& prefix) : env_(env), prefix_(prefix) {}
-
-  std::unique_ptr<tf::BundleReader> Take() {
-    std::unique_ptr<tf::BundleReader> reader;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (!free_.empty()) {
-        reader = std::move(free_.back());
-        free_.pop_back();
-      }
-    }
-    if (reader == nullptr) reader.reset(new tf::BundleReader(env_, prefix_));
-    return reader;
-  }
-
-  void Return(std::unique_ptr<tf::BundleReader> reader) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(std::move(reader));
-  }
-
-  const std::string& prefix() const { return prefix_; }
-
- private:
-  tf::Env* const env_;
-  const std::string prefix_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<tf::BundleReader>> free_;
+  const SaveKind kind_;
 };
 
 class RestoreTablesOp : public BundleKernel {
@@ -172,81 +144,55 @@ class RestoreTablesOp : public BundleKernel {
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
                const std::vector<NamedTable>& tables) override {
-    BundleReaders readers(ctx->env(), prefix);
     IntraOpRunner runner(ctx);
     for (const NamedTable& table : tables) {
-      EP_RETURN_IF_ERROR(Restore(table, &readers, &runner));
+      EP_RETURN_IF_ERROR(
+          RestoreTable(ctx->env(), table.name, prefix, table.resource.get(), &runner));
     }
     return Status();
   }
+};
 
-  static Status Restore(const NamedTable& table, BundleReaders* readers, ParallelRunner* runner) {
-    TableResource::Source source;
-    tf::Tensor meta;
-    EP_RETURN_IF_ERROR(ReadHead(table, readers, &meta, &source.bank));
-    source.meta = std::string(meta.scalar<tf::tstring>()());
-    source.load_bucket = [&](const RowLayout& layout, int bucket) {
-      RowTensors tensors;
-      EP_RETURN_IF_ERROR(ReadBucket(table, bucket, readers, &tensors));
-      return ImportRows(table.resource.get(), layout, bucket, tensors);
-    };
-    return table.resource->Replace(source, runner);
-  }
+class CommitSaveOp : public BundleKernel {
+ public:
+  using BundleKernel::BundleKernel;
 
-  static Status ReadHead(const NamedTable& table, BundleReaders* readers, tf::Tensor* meta,
-                         tf::Tensor* bank) {
-    std::unique_ptr<tf::BundleReader> reader = readers->Take();
-    EP_RETURN_IF_ERROR(Reading(table, *readers, reader->status()));
-    EP_RETURN_IF_ERROR(
-        Read(table, *readers, MetaTensorName(table.name), tf::DT_STRING, 0, reader.get(), meta));
-    EP_RETURN_IF_ERROR(
-        Read(table, *readers, BankTensorName(table.name), kValueType, 2, reader.get(), bank));
-    readers->Return(std::move(reader));
+ private:
+  Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
+               const std::vector<NamedTable>& tables) override {
+    tf::Tensor* output = nullptr;
+    const tf::TensorShape shape({static_cast<int64_t>(tables.size())});
+    EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, shape, &output));
+    for (size_t i = 0; i < tables.size(); ++i) {
+      std::unique_ptr<TableInCheckpoint> saved;
+      EP_RETURN_IF_ERROR(TableInCheckpoint::Open(ctx->env(), tables[i].name, prefix, &saved));
+      output->vec<bool>()(i) =
+          tables[i].resource->table()->CommitSave({saved->meta().save_id, prefix});
+    }
     return Status();
   }
+};
 
-  static Status ReadBucket(const NamedTable& table, int bucket, BundleReaders* readers,
-                           RowTensors* tensors) {
-    std::unique_ptr<tf::BundleReader> reader = readers->Take();
-    EP_RETURN_IF_ERROR(Reading(table, *readers, reader->status()));
-    for (RowArray array : kRowArrays) {
-      EP_RETURN_IF_ERROR(Read(table, *readers,
-                              BucketTensorName(table.name, bucket, NameOf(array)), DtypeOf(array),
-                              array == RowArray::kRows ? 2 : 1, reader.get(), &tensors->of(array)));
-    }
-    readers->Return(std::move(reader));
+class SaveBaseOp : public ReadyTableKernel {
+ public:
+  using ReadyTableKernel::ReadyTableKernel;
+
+ private:
+  Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
+    tf::Tensor* base = nullptr;
+    EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, tf::TensorShape({}), &base));
+    tf::Tensor* complete = nullptr;
+    EP_RETURN_IF_ERROR(AllocateOutput(ctx, 1, tf::TensorShape({}), &complete));
+    base->scalar<tf::tstring>()() = resource->table()->base().checkpoint;
+    complete->scalar<bool>()() = resource->table()->can_save_delta();
     return Status();
-  }
-
-  static Status Read(const NamedTable& table, const BundleReaders& readers, const std::string& name,
-                     tf::DataType dtype, int rank, tf::BundleReader* reader, tf::Tensor* tensor) {
-    tf::DataType found = tf::DT_INVALID;
-    tf::TensorShape shape;
-    EP_RETURN_IF_ERROR(Reading(table, readers, reader->LookupDtypeAndShape(name, &found, &shape)));
-    if (found != dtype || shape.dims() != rank) {
-      return Error(Code::kDataLoss, "restoring table '", table.name, "', checkpoint '",
-                   readers.prefix(), "': ", name, " is ", tf::DataTypeString(found), " ",
-                   shape.DebugString(), ", want ", tf::DataTypeString(dtype), " of rank ", rank);
-    }
-    *tensor = tf::Tensor(dtype, shape);
-    if (!tensor->IsInitialized()) {
-      return Error(Code::kResourceExhausted, "restoring table '", table.name, "': no memory for ",
-                   name, " ", shape.DebugString());
-    }
-    return Reading(table, readers, reader->Lookup(name, tensor));
-  }
-
-  // Truncated files end before what the index promises.
-  static Status Reading(const NamedTable& table, const BundleReaders& readers,
-                        const tf::Status& status) {
-    const Status named = InCheckpoint("restoring", table.name, readers.prefix(), status);
-    constexpr Code kOutOfRange = static_cast<Code>(11);
-    return named.code() == kOutOfRange ? Status(Code::kDataLoss, named.message()) : named;
   }
 };
 
 REGISTER_KERNEL_BUILDER(Name("EpSaveTables").Device(tf::DEVICE_CPU), SaveTablesOp);
 REGISTER_KERNEL_BUILDER(Name("EpRestoreTables").Device(tf::DEVICE_CPU), RestoreTablesOp);
+REGISTER_KERNEL_BUILDER(Name("EpCommitSave").Device(tf::DEVICE_CPU), CommitSaveOp);
+REGISTER_KERNEL_BUILDER(Name("EpTableSaveBase").Device(tf::DEVICE_CPU), SaveBaseOp);
 
 }  // namespace
 
@@ -255,6 +201,7 @@ REGISTER_OP("EpSaveTables")
     .Input("table_names: string")
     .Input("handles: N * resource")
     .Attr("N: int >= 1")
+    .Attr("delta: bool = false")
     .SetIsStateful()
     .SetShapeFn(TablesInBundleShape)
     .Doc("Writes tables as a bundle of their own, for MergeV2Checkpoints to join with others.");
@@ -267,6 +214,32 @@ REGISTER_OP("EpRestoreTables")
     .SetIsStateful()
     .SetShapeFn(TablesInBundleShape)
     .Doc("Replaces the content of tables by what a checkpoint holds, and makes them ready.");
+
+REGISTER_OP("EpCommitSave")
+    .Input("prefix: string")
+    .Input("table_names: string")
+    .Input("handles: N * resource")
+    .Attr("N: int >= 1")
+    .Output("committed: bool")
+    .SetIsStateful()
+    .SetShapeFn([](InferenceContext* c) {
+      TF_RETURN_IF_ERROR(TablesInBundleShape(c));
+      c->set_output(0, c->Vector(c->Dim(c->input(1), 0)));
+      return tf::Status();
+    })
+    .Doc("Tells tables that a checkpoint is whole: what it holds is no longer a change.");
+
+REGISTER_OP("EpTableSaveBase")
+    .Input("handle: resource")
+    .Output("checkpoint: string")
+    .Output("can_save_delta: bool")
+    .SetIsStateful()
+    .SetShapeFn([](InferenceContext* c) {
+      c->set_output(0, c->Scalar());
+      c->set_output(1, c->Scalar());
+      return shapes::CheckHandle(c);
+    })
+    .Doc("The whole checkpoint that changes are counted from, and whether all of them are known.");
 
 }  // namespace estimator_plugin
 

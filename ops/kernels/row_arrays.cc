@@ -1,5 +1,6 @@
 #include "row_arrays.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -70,7 +71,7 @@ RowTensors ViewTensors(const BucketView<Value>& view, int64_t width) {
 }
 
 Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
-                  const RowTensors& tensors) {
+                  const RowTensors& tensors, const tf::Tensor& removed) {
   const tf::Tensor& keys = tensors.of(RowArray::kKeys);
   const tf::TensorShape vector({keys.NumElements()});
   const tf::TensorShape matrix({keys.NumElements(), layout.width()});
@@ -81,16 +82,27 @@ Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
     return WrongShape(*resource, std::string(NameOf(array)) + "[" + std::to_string(bucket) + "]",
                       tensor.shape(), wanted.DebugString());
   }
-  return resource->table()->ImportBucket(
-      bucket, Int64Data(keys), tensors.of(RowArray::kRows).flat<Value>().data(),
-      tensors.of(RowArray::kCounts).flat<tf::int32>().data(),
-      Int64Data(tensors.of(RowArray::kLastSeen)), keys.NumElements());
+  ImportedRows<Value> rows;
+  rows.rows = keys.NumElements();
+  rows.keys = Int64Data(keys);
+  rows.values = tensors.of(RowArray::kRows).flat<Value>().data();
+  rows.counts = tensors.of(RowArray::kCounts).flat<tf::int32>().data();
+  rows.last_seen = Int64Data(tensors.of(RowArray::kLastSeen));
+  rows.num_removed = removed.NumElements();
+  rows.removed = Int64Data(removed);
+  return resource->table()->ImportBucket(bucket, layout, rows);
 }
 
-tf::Tensor MetaTensor(const TableResource& resource, const RowLayout& layout) {
+tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info) {
   tf::Tensor meta(tf::DT_STRING, tf::TensorShape({}));
-  meta.scalar<tf::tstring>()() = SerializeTableMeta(resource.Meta(layout));
+  meta.scalar<tf::tstring>()() = SerializeTableMeta(resource.Meta(info));
   return meta;
+}
+
+tf::Tensor KeysTensor(const std::vector<int64_t>& keys) {
+  tf::Tensor tensor(tf::DT_INT64, tf::TensorShape({static_cast<int64_t>(keys.size())}));
+  std::copy(keys.begin(), keys.end(), Int64Data(&tensor));
+  return tensor;
 }
 
 tf::Tensor BankTensor(const TableResource& resource) {

@@ -32,14 +32,18 @@ class RowTensors {
 // do not own their memory.
 RowTensors ViewTensors(const BucketView<Value>& view, int64_t width);
 
-// Hands one bucket's rows to the table after a check of types and shapes. REQUIRES: called from
-// within TableResource::Replace.
+// The keys that a delta removes from a bucket lie beside the arrays.
+constexpr const char* kRemovedName = "removed";
+
+// Hands one bucket's rows, saved with `layout`, to the table after a check of shapes; `removed` is
+// [n]. REQUIRES: called from within TableResource::Replace.
 Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
-                  const RowTensors& tensors);
+                  const RowTensors& tensors, const tf::Tensor& removed);
 
 // What a checkpoint holds of a table beside the rows.
-tf::Tensor MetaTensor(const TableResource& resource, const RowLayout& layout);
+tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info);
 tf::Tensor BankTensor(const TableResource& resource);
+tf::Tensor KeysTensor(const std::vector<int64_t>& keys);
 
 }  // namespace estimator_plugin
 

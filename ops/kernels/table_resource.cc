@@ -16,6 +16,8 @@ std::string InitializerText(const InitializerSpec& spec) {
   return out.str();
 }
 
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace
 
 Status TableResource::Create(const TableConfig& config, TableResource** resource) {
@@ -72,18 +74,23 @@ Status TableResource::Initialize(const Value* bank, int64_t bank_rows) {
   return Status();
 }
 
-TableMeta TableResource::Meta(const RowLayout& layout) const {
+TableMeta TableResource::Meta(const SaveInfo& info) const {
   TableMeta meta;
   meta.hash_version = kHashVersion;
   meta.key_dtype = config_.key_dtype;
   meta.num_buckets = config_.options.num_buckets;
-  meta.layout = layout;
+  meta.layout = info.layout;
   meta.initializer = config_.options.initializer;
+  meta.save_id = info.save_id;
+  meta.parent = BaseName(info.parent.checkpoint);
+  meta.parent_id = info.parent.save_id;
   return meta;
 }
 
 Status TableResource::CheckFits(const TableMeta& meta, const tf::Tensor& bank) const {
-  const TableMeta mine = Meta(table_->layout());
+  SaveInfo none = {};
+  none.layout = table_->layout();
+  const TableMeta mine = Meta(none);
   const auto differ = [this](const char* what, const auto& theirs, const auto& wanted) {
     return Error(Code::kInvalidArgument, "table '", name(), "': the checkpoint has ", what, " ",
                  theirs, ", the table has ", what, " ", wanted);
@@ -110,18 +117,14 @@ Status TableResource::CheckFits(const TableMeta& meta, const tf::Tensor& bank) c
 }
 
 Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
-  TableMeta meta;
-  const Status parsed = ParseTableMeta(source.meta, &meta);
-  if (!parsed.ok()) return Error(parsed.code(), "table '", name(), "': ", parsed.message());
-  EP_RETURN_IF_ERROR(CheckFits(meta, source.bank));
-  const auto load = [&source, &meta](int b) { return source.load_bucket(meta.layout, b); };
+  EP_RETURN_IF_ERROR(CheckFits(source.meta, source.bank));
   ExclusiveLock lock(&lifecycle_);
   initialized_ = false;
   Status status = table_->Clear();
   if (status.ok()) {
     status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   }
-  if (status.ok()) status = table_->Import(meta.layout, runner, load);
+  if (status.ok()) status = table_->Import(source.meta.layout, source.saved, runner, source.load_bucket);
   initialized_ = status.ok();
   if (initialized_) return Status();
   return Error(status.code(), status.message(), " (table '", name(),

@@ -46,15 +46,15 @@ class TableResource : public tf::ResourceBase {
   // Empties the table and makes it ready. `bank` is [bank_rows, dim].
   Status Initialize(const Value* bank, int64_t bank_rows);
 
-  // What a checkpoint says about the table. `layout` is that of the rows saved with it.
-  TableMeta Meta(const RowLayout& layout) const;
+  // What a checkpoint says about the table in the save that `info` tells of.
+  TableMeta Meta(const SaveInfo& info) const;
 
   // Where Replace takes the new content from; see Table::Import for load_bucket.
   struct Source {
-    std::string meta;  // As SerializeTableMeta wrote it.
-    tf::Tensor bank;   // [bank rows, dim]
-    // Given the layout of the rows to load and the bucket's number.
-    std::function<Status(const RowLayout&, int)> load_bucket;
+    TableMeta meta;
+    SavedAs saved;    // The checkpoint that the table goes on from, if any.
+    tf::Tensor bank;  // [bank rows, dim]
+    std::function<Status(int)> load_bucket;
   };
 
   // Replaces the content and makes the table ready. A source that does not fit the table leaves it

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "checkpoint_chain.h"
 #include "input_checks.h"
 #include "intra_op_runner.h"
 #include "row_arrays.h"
@@ -17,8 +18,9 @@ using tf::shape_inference::DimensionHandle;
 using tf::shape_inference::InferenceContext;
 using tf::shape_inference::ShapeHandle;
 
-// Where what is among the outputs of export, and after the handle among the inputs of import:
-// meta, bank, then the keys, rows, counts and last-seen times of all buckets.
+// Where what is among the outputs of export, and after the handle and the checkpoint among the
+// inputs of import: meta, bank, then the keys, rows, counts and last-seen times of all buckets.
+constexpr int kFirstImported = 2;
 constexpr int kMeta = 0;
 constexpr int kBank = 1;
 constexpr int kFirstArray = 2;
@@ -49,15 +51,16 @@ tf::Status TableImportShape(InferenceContext* c) {
   tf::int32 buckets = 0;
   TF_RETURN_IF_ERROR(c->GetAttr("num_buckets", &buckets));
   ShapeHandle unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + kMeta), 0, &unused));
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + kBank), 2, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(kFirstImported + kMeta), 0, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(kFirstImported + kBank), 2, &unused));
   for (int b = 0; b < buckets; ++b) {
     ShapeHandle keys;
-    const int keys_at = 1 + IndexOfArray(RowArray::kKeys, buckets, b);
+    const int keys_at = kFirstImported + IndexOfArray(RowArray::kKeys, buckets, b);
     TF_RETURN_IF_ERROR(c->WithRank(c->input(keys_at), 1, &keys));
     for (RowArray array : kRowArrays) {
       ShapeHandle input;
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(1 + IndexOfArray(array, buckets, b)),
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(kFirstImported + IndexOfArray(array, buckets, b)),
                                      array == RowArray::kRows ? 2 : 1, &input));
       DimensionHandle same;
       TF_RETURN_IF_ERROR(c->Merge(c->Dim(keys, 0), c->Dim(input, 0), &same));
@@ -82,20 +85,21 @@ class TableExportOp : public ReadyTableKernel {
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
     EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
     int64_t width = 0;
-    const auto begin = [&](const RowLayout& layout) {
-      width = layout.width();
-      ctx->set_output(kMeta, MetaTensor(*resource, layout));
+    const auto begin = [&](const SaveInfo& info) {
+      width = info.layout.width();
+      ctx->set_output(kMeta, MetaTensor(*resource, info));
       ctx->set_output(kBank, BankTensor(*resource));
       return Status();
     };
-    const auto visit = [&](int bucket, const BucketView<Value>& view) {
+    const auto visit = [&](int bucket, const BucketView<Value>& view,
+                           const std::vector<int64_t>&) {
       const RowTensors tensors = ViewTensors(view, width);
       for (RowArray array : kRowArrays) {
         ctx->set_output(IndexOfArray(array, num_buckets_, bucket), tensors.of(array));
       }
       return Status();
     };
-    return resource->table()->Export(begin, visit);
+    return resource->table()->Export(SaveKind::kFull, begin, visit);
   }
 
   const int num_buckets_;
@@ -109,22 +113,49 @@ class TableImportOp : public TableKernel {
  private:
   Status RunOn(tf::OpKernelContext* ctx, TableResource* resource) override {
     EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
-    const tf::Tensor& meta = ctx->input(1 + kMeta);
-    const tf::Tensor& bank = ctx->input(1 + kBank);
+    const tf::Tensor& prefix = ctx->input(1);
+    const tf::Tensor& meta = ctx->input(kFirstImported + kMeta);
+    const tf::Tensor& bank = ctx->input(kFirstImported + kBank);
+    if (prefix.dims() != 0) return WrongShape(*resource, "checkpoint", prefix.shape(), "a scalar");
     if (meta.dims() != 0) return WrongShape(*resource, "meta", meta.shape(), "a scalar");
     if (bank.dims() != 2) return WrongShape(*resource, "bank", bank.shape(), "[rows, dim]");
+    const std::string checkpoint(prefix.scalar<tf::tstring>()());
     TableResource::Source source;
-    source.meta = std::string(meta.scalar<tf::tstring>()());
+    const Status parsed =
+        ParseTableMeta(std::string(meta.scalar<tf::tstring>()()), &source.meta);
+    if (!parsed.ok()) {
+      return Error(parsed.code(), "table '", resource->name(), "': ", parsed.message());
+    }
+    if (source.meta.is_delta()) return ImportChain(ctx, checkpoint, resource);
+    if (!checkpoint.empty()) source.saved = {source.meta.save_id, checkpoint};
     source.bank = bank;
-    source.load_bucket = [&](const RowLayout& layout, int bucket) {
+    source.load_bucket = [&](int bucket) {
       RowTensors tensors;
       for (RowArray array : kRowArrays) {
-        tensors.of(array) = ctx->input(1 + IndexOfArray(array, num_buckets_, bucket));
+        tensors.of(array) = ctx->input(kFirstImported + IndexOfArray(array, num_buckets_, bucket));
       }
-      return ImportRows(resource, layout, bucket, tensors);
+      const tf::Tensor nothing(tf::DT_INT64, tf::TensorShape({0}));
+      return ImportRows(resource, source.meta.layout, bucket, tensors, nothing);
     };
     IntraOpRunner runner(ctx);
     return resource->Replace(source, &runner);
+  }
+
+  // The tensors at hand are a delta's alone: the rest is read from the files.
+  static Status ImportChain(tf::OpKernelContext* ctx, const std::string& checkpoint,
+                            TableResource* resource) {
+    if (checkpoint.empty()) {
+      return Error(Code::kInvalidArgument, "table '", resource->name(),
+                   "': the content is a delta's; name its checkpoint so that the rest is found");
+    }
+#ifdef EP_HAS_TENSOR_BUNDLE
+    IntraOpRunner runner(ctx);
+    return RestoreTable(ctx->env(), resource->name(), checkpoint, resource, &runner);
+#else
+    constexpr Code kUnimplemented = static_cast<Code>(12);
+    return Error(kUnimplemented, "table '", resource->name(), "': checkpoint '", checkpoint,
+                 "' is a delta; this TensorFlow has no bundle reader for custom ops");
+#endif
   }
 
   const int num_buckets_;
@@ -152,6 +183,7 @@ REGISTER_OP("EpTableExport")
 
 REGISTER_OP("EpTableImport")
     .Input("handle: resource")
+    .Input("checkpoint: string")
     .Input("meta: string")
     .Input("bank: float")
     .Input("keys: num_buckets * int64")
@@ -161,6 +193,8 @@ REGISTER_OP("EpTableImport")
     .Attr("num_buckets: int >= 1")
     .SetIsStateful()
     .SetShapeFn(TableImportShape)
-    .Doc("Replaces the content by what EpTableExport gave, and makes the table ready.");
+    .Doc(
+        "Replaces the content by what EpTableExport gave, and makes the table ready. `checkpoint` "
+        "is the prefix it was read from, or empty.");
 
 }  // namespace estimator_plugin

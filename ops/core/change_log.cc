@@ -1,0 +1,71 @@
+#include "change_log.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace estimator_plugin {
+namespace {
+
+// Removals kept however few rows are left.
+constexpr int64_t kFewRemovals = 1024;
+
+}  // namespace
+
+void ChangeLog::AddRow(uint32_t row) {
+  if (row >= marks_.size()) marks_.resize(static_cast<size_t>(row) + 1, kSaved);
+  marks_[row] = kChanged;
+}
+
+void ChangeLog::RemoveRow(uint32_t row, int64_t key, int64_t live) {
+  marks_[row] = kSaved;
+  if (!keeps_removals_ || current_.lost) return;
+  current_.keys.push_back(key);
+  const int64_t kept = static_cast<int64_t>(current_.keys.size() + captured_.keys.size());
+  if (kept > std::max(live, kFewRemovals)) {
+    current_.keys = std::vector<int64_t>();
+    current_.lost = true;
+  }
+}
+
+void ChangeLog::MarkAllChanged() { std::fill(marks_.begin(), marks_.end(), kChanged); }
+
+void ChangeLog::Capture() {
+  std::replace(marks_.begin(), marks_.end(), static_cast<uint8_t>(kChanged),
+               static_cast<uint8_t>(kCaptured));
+  captured_.keys.insert(captured_.keys.end(), current_.keys.begin(), current_.keys.end());
+  captured_.lost |= current_.lost;
+  current_ = Removals();
+  keeps_removals_ = true;
+}
+
+void ChangeLog::Commit() {
+  std::replace(marks_.begin(), marks_.end(), static_cast<uint8_t>(kCaptured),
+               static_cast<uint8_t>(kSaved));
+  captured_ = Removals();
+}
+
+void ChangeLog::MarkAllSaved(uint32_t rows) {
+  marks_.assign(rows, kSaved);
+  current_ = captured_ = Removals();
+  keeps_removals_ = true;
+}
+
+std::vector<uint32_t> ChangeLog::CapturedRows() const {
+  std::vector<uint32_t> rows;
+  const size_t n = marks_.size();
+  for (size_t i = 0; i < n;) {
+    uint64_t eight = 0;
+    if (i + sizeof(eight) <= n) {
+      std::memcpy(&eight, &marks_[i], sizeof(eight));
+      if (eight == 0) {  // Most rows of a delta: nothing changed.
+        i += sizeof(eight);
+        continue;
+      }
+    }
+    if (marks_[i] == kCaptured) rows.push_back(static_cast<uint32_t>(i));
+    ++i;
+  }
+  return rows;
+}
+
+}  // namespace estimator_plugin

@@ -1,0 +1,171 @@
+#include "checkpoint_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#ifdef EP_HAS_TENSOR_BUNDLE
+
+namespace estimator_plugin {
+namespace {
+
+// Parents are named relative to the checkpoint, so that a directory can be moved or copied.
+std::string InDirectoryOf(const std::string& prefix, const std::string& parent) {
+  const size_t slash = prefix.rfind('/');
+  return slash == std::string::npos ? parent : prefix.substr(0, slash + 1) + parent;
+}
+
+Status CheckParentName(const std::string& table, const TableInCheckpoint& delta) {
+  const std::string& parent = delta.meta().parent;
+  if (parent.find('/') == std::string::npos && parent != "." && parent != "..") return Status();
+  return Error(Code::kDataLoss, "table '", table, "': checkpoint '", delta.prefix(),
+               "' names the parent '", parent, "'; a parent lies in the same directory");
+}
+
+Status CheckParent(const std::string& table, const TableInCheckpoint& delta,
+                   const TableInCheckpoint& parent) {
+  if (parent.meta().save_id != delta.meta().parent_id) {
+    return Error(Code::kDataLoss, "table '", table, "': checkpoint '", delta.prefix(),
+                 "' was saved after another '", parent.prefix(),
+                 "' than the one that is there: save ", delta.meta().parent_id, ", found ",
+                 parent.meta().save_id);
+  }
+  if (parent.meta().layout.dim != delta.meta().layout.dim ||
+      parent.meta().num_buckets != delta.meta().num_buckets ||
+      parent.meta().hash_version != delta.meta().hash_version) {
+    return Error(Code::kDataLoss, "table '", table, "': checkpoint '", delta.prefix(),
+                 "' and its parent '", parent.prefix(), "' differ in dim, buckets or hash");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status TableInCheckpoint::Open(tf::Env* env, const std::string& table, const std::string& prefix,
+                               std::unique_ptr<TableInCheckpoint>* opened) {
+  std::unique_ptr<TableInCheckpoint> made(new TableInCheckpoint(env, table, prefix));
+  EP_RETURN_IF_ERROR(made->ReadMeta());
+  *opened = std::move(made);
+  return Status();
+}
+
+Status TableInCheckpoint::ReadMeta() {
+  tf::Tensor meta;
+  EP_RETURN_IF_ERROR(Read(MetaTensorName(table_), tf::DT_STRING, 0, &meta));
+  const Status parsed = ParseTableMeta(std::string(meta.scalar<tf::tstring>()()), &meta_);
+  if (parsed.ok()) return parsed;
+  return Error(parsed.code(), "table '", table_, "', checkpoint '", prefix_,
+               "': ", parsed.message());
+}
+
+Status TableInCheckpoint::ReadBank(tf::Tensor* bank) {
+  return Read(BankTensorName(table_), kValueType, 2, bank);
+}
+
+Status TableInCheckpoint::ReadBucket(int bucket, RowTensors* rows, tf::Tensor* removed) {
+  for (RowArray array : kRowArrays) {
+    EP_RETURN_IF_ERROR(Read(BucketTensorName(table_, bucket, NameOf(array)), DtypeOf(array),
+                            array == RowArray::kRows ? 2 : 1, &rows->of(array)));
+  }
+  *removed = tf::Tensor(tf::DT_INT64, tf::TensorShape({0}));
+  if (!meta_.is_delta()) return Status();
+  return Read(BucketTensorName(table_, bucket, kRemovedName), tf::DT_INT64, 1, removed);
+}
+
+Status TableInCheckpoint::Read(const std::string& name, tf::DataType dtype, int rank,
+                               tf::Tensor* tensor) {
+  std::unique_ptr<tf::BundleReader> reader = TakeReader();
+  EP_RETURN_IF_ERROR(Named(reader->status()));
+  tf::DataType found = tf::DT_INVALID;
+  tf::TensorShape shape;
+  EP_RETURN_IF_ERROR(Named(reader->LookupDtypeAndShape(name, &found, &shape)));
+  if (found != dtype || shape.dims() != rank) {
+    return Error(Code::kDataLoss, "restoring table '", table_, "', checkpoint '", prefix_, "': ",
+                 name, " is ", tf::DataTypeString(found), " ", shape.DebugString(), ", want ",
+                 tf::DataTypeString(dtype), " of rank ", rank);
+  }
+  *tensor = tf::Tensor(dtype, shape);
+  if (!tensor->IsInitialized()) {
+    return Error(Code::kResourceExhausted, "restoring table '", table_, "': no memory for ", name,
+                 " ", shape.DebugString());
+  }
+  EP_RETURN_IF_ERROR(Named(reader->Lookup(name, tensor)));
+  ReturnReader(std::move(reader));
+  return Status();
+}
+
+Status TableInCheckpoint::Named(const tf::Status& status) const {
+  const Status plain = FromTensorFlow(status);
+  if (plain.ok()) return plain;
+  constexpr Code kOutOfRange = static_cast<Code>(11);  // A file that ends too early.
+  return Error(plain.code() == kOutOfRange ? Code::kDataLoss : plain.code(), "restoring table '",
+               table_, "', checkpoint '", prefix_, "': ", plain.message());
+}
+
+std::unique_ptr<tf::BundleReader> TableInCheckpoint::TakeReader() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!readers_.empty()) {
+      std::unique_ptr<tf::BundleReader> reader = std::move(readers_.back());
+      readers_.pop_back();
+      return reader;
+    }
+  }
+  return std::unique_ptr<tf::BundleReader>(new tf::BundleReader(env_, prefix_));
+}
+
+void TableInCheckpoint::ReturnReader(std::unique_ptr<tf::BundleReader> reader) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  readers_.push_back(std::move(reader));
+}
+
+Status OpenChain(tf::Env* env, const std::string& table, const std::string& prefix,
+                 CheckpointChain* chain) {
+  chain->clear();
+  std::unique_ptr<TableInCheckpoint> link;
+  EP_RETURN_IF_ERROR(TableInCheckpoint::Open(env, table, prefix, &link));
+  while (link->meta().is_delta()) {
+    EP_RETURN_IF_ERROR(CheckParentName(table, *link));
+    const std::string parent = InDirectoryOf(link->prefix(), link->meta().parent);
+    chain->push_back(std::move(link));
+    const auto is_parent = [&parent](const std::unique_ptr<TableInCheckpoint>& seen) {
+      return seen->prefix() == parent;
+    };
+    if (std::any_of(chain->begin(), chain->end(), is_parent)) {
+      return Error(Code::kDataLoss, "table '", table, "': checkpoint '", prefix,
+                   "' is a delta of itself, by way of '", parent, "'");
+    }
+    const Status opened = TableInCheckpoint::Open(env, table, parent, &link);
+    if (!opened.ok()) {
+      return Error(opened.code(), "table '", table, "': checkpoint '", chain->back()->prefix(),
+                   "' is a delta of '", parent, "', which cannot be read: ", opened.message());
+    }
+    EP_RETURN_IF_ERROR(CheckParent(table, *chain->back(), *link));
+  }
+  chain->push_back(std::move(link));
+  std::reverse(chain->begin(), chain->end());
+  return Status();
+}
+
+Status RestoreTable(tf::Env* env, const std::string& table, const std::string& prefix,
+                    TableResource* resource, ParallelRunner* runner) {
+  CheckpointChain chain;
+  EP_RETURN_IF_ERROR(OpenChain(env, table, prefix, &chain));
+  TableResource::Source source;
+  source.meta = chain.back()->meta();
+  source.saved = {source.meta.save_id, prefix};
+  EP_RETURN_IF_ERROR(chain.back()->ReadBank(&source.bank));
+  source.load_bucket = [&](int bucket) {
+    for (const std::unique_ptr<TableInCheckpoint>& link : chain) {
+      RowTensors rows;
+      tf::Tensor removed;
+      EP_RETURN_IF_ERROR(link->ReadBucket(bucket, &rows, &removed));
+      EP_RETURN_IF_ERROR(ImportRows(resource, link->meta().layout, bucket, rows, removed));
+    }
+    return Status();
+  };
+  return resource->Replace(source, runner);
+}
+
+}  // namespace estimator_plugin
+
+#endif  // EP_HAS_TENSOR_BUNDLE

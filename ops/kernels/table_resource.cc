@@ -1,5 +1,6 @@
 #include "table_resource.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "../core/hash.h"
@@ -14,6 +15,13 @@ std::string InitializerText(const InitializerSpec& spec) {
   for (double argument : spec.arguments) out << argument << ", ";
   out << "seed=" << static_cast<int64_t>(spec.seed) << ")";
   return out.str();
+}
+
+// What Python can decode, whatever text a damaged meta made the message quote.
+std::string AsciiOnly(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return (c < ' ' && c != '\n') || c > '~'; }, '?');
+  return text;
 }
 
 }  // namespace
@@ -112,7 +120,9 @@ Status TableResource::CheckFits(const TableMeta& meta, const tf::Tensor& bank) c
 Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   TableMeta meta;
   const Status parsed = ParseTableMeta(source.meta, &meta);
-  if (!parsed.ok()) return Error(parsed.code(), "table '", name(), "': ", parsed.message());
+  if (!parsed.ok()) {
+    return Error(parsed.code(), "table '", name(), "': ", AsciiOnly(parsed.message()));
+  }
   EP_RETURN_IF_ERROR(CheckFits(meta, source.bank));
   const auto load = [&source, &meta](int b) { return source.load_bucket(meta.layout, b); };
   ExclusiveLock lock(&lifecycle_);

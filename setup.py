@@ -64,16 +64,18 @@ class BuildPy(build_py):
             OPS_BUILD.place(library, os.path.join(ROOT, ops))
 
 
-class BinaryWheel(bdist_wheel):
-    """Fits any Python 3, but only one platform once it holds a library."""
+class Distribution(setuptools.Distribution):
+    """Belongs to one platform once it holds a library, although it has no extension modules."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = not HAS_TENSORFLOW
+    def has_ext_modules(self):
+        return HAS_TENSORFLOW
+
+
+class AnyPythonWheel(bdist_wheel):
+    """The library depends on the platform, not on the version of Python."""
 
     def get_tag(self):
-        platform = super().get_tag()[2]
-        return "py3", "none", platform
+        return "py3", "none", super().get_tag()[2]
 
 
 setuptools.setup(
@@ -86,7 +88,6 @@ setuptools.setup(
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Intended Audience :: Developers",
-        "License :: OSI Approved :: Apache Software License",
         "Operating System :: POSIX :: Linux",
         "Programming Language :: C++",
         "Programming Language :: Python :: 3",
@@ -99,9 +100,10 @@ setuptools.setup(
     # TensorFlow itself is no hard requirement: hosts with an NPU pin their own.
     extras_require={
         "tf": ["tensorflow-cpu==2.15.1"],
-        "test": ["pytest>=7", "pytest-xdist>=3"],
+        "test": ["pytest>=7", "pytest-xdist>=3", "setuptools>=70.1,<81", "wheel"],
         "lint": ["ruff==0.17.6", "clang-format==23.1.5"],
     },
-    cmdclass={"build_py": BuildPy, "bdist_wheel": BinaryWheel},
+    distclass=Distribution,
+    cmdclass={"build_py": BuildPy, "bdist_wheel": AnyPythonWheel},
     zip_safe=False,
 )

@@ -9,7 +9,9 @@ def int64_ids(ids, argument):
     Raises:
       TypeError: `ids` is neither int64 nor int32; the message names `argument`.
     """
-    ids = tf.convert_to_tensor(ids, dtype_hint=tf.int64)
+    # A hint for Python numbers, [] above all; it would turn an array of booleans into numbers.
+    hint = tf.int64 if isinstance(ids, (list, tuple, int)) else None
+    ids = tf.convert_to_tensor(ids, dtype_hint=hint)
     if ids.dtype not in (tf.int64, tf.int32):
         raise TypeError(
             "%s has dtype %s, want int64 or int32 (%r)" % (argument, ids.dtype.name, ids)

@@ -16,10 +16,9 @@ TableContent = collections.namedtuple("TableContent", "meta bank keys rows count
 def table_export(handle, num_buckets, name=None):
     """The whole content of a table, without copying it.
 
-    The tensors are views of the table's memory. Keys and their number are of one moment; values
-    that an op changes later change in the view too, and in a numpy array fetched from it. Fetch
-    `tf.identity` of nothing here: copy the array (`numpy.array(x)`) to keep it. The memory stays
-    alive as long as a view does.
+    The tensors are views of the table's memory, which they keep alive. Keys and their number are of
+    one moment; a value that an op changes while another reads the view changes in it too. Arrays
+    fetched by `session.run` may be views as well: `numpy.array(x)` is a copy for certain.
 
     Args:
       handle: scalar resource tensor, from `table_handle`.

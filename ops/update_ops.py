@@ -26,8 +26,8 @@ def table_apply_gradients(
     Args:
       handle: scalar resource tensor, from `table_handle`.
       hyperparameters: float64 vector, in the rule's order (see the module's text).
-      addresses: int64 tensor of any shape, or a list of them; -1 takes no update.
-      gradients: float32 tensor of shape addresses.shape + [dim], or a list of them.
+      addresses: int64 tensor of any shape, or a list of such tensors; -1 takes no update.
+      gradients: float32 tensor of shape addresses.shape + [dim], or a list of as many.
       rule: str, one of those above.
       on_non_finite: "reject" (default): a NaN or infinite gradient fails the op and no row
         changes. "skip": the rows concerned are left alone, the others are updated.
@@ -44,7 +44,8 @@ def table_apply_gradients(
       tf.errors.FailedPreconditionError: when run, the table is uninitialized.
 
     >>> embeddings, addresses = table_lookup(handle, [7], dim=2, insert=True)
-    >>> session.run(table_apply_gradients(handle, [0.1, 0.0], addresses, [[1.0, 2.0]], "sgd"))
+    >>> gradient = tf.constant([[1.0, 2.0]])
+    >>> session.run(table_apply_gradients(handle, [0.1, 0.0], addresses, gradient, "sgd"))
     """
     addresses, gradients = lists_of(addresses, gradients, "addresses")
     return load().ep_table_apply_gradients(
@@ -66,7 +67,7 @@ def table_apply_gradients_by_key(
     Args:
       handle, hyperparameters, gradients, rule, on_non_finite, name: as for
         `table_apply_gradients`.
-      keys: int64 or int32 tensor of any shape, or a list of them; -1 takes no update.
+      keys: int64 or int32 tensor of any shape, or a list of such tensors; -1 takes no update.
 
     Returns:
       The operation.
@@ -74,7 +75,8 @@ def table_apply_gradients_by_key(
     Raises:
       As `table_apply_gradients`. An update that is rejected adds no rows.
 
-    >>> session.run(table_apply_gradients_by_key(handle, [0.1, 0.0], [7], [[1.0, 2.0]], "sgd"))
+    >>> keys, gradient = tf.constant([7]), tf.constant([[1.0, 2.0]])
+    >>> session.run(table_apply_gradients_by_key(handle, [0.1, 0.0], keys, gradient, "sgd"))
     """
     keys, gradients = lists_of(keys, gradients, "keys")
     return load().ep_table_apply_gradients_by_key(

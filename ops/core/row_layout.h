@@ -10,6 +10,8 @@
 
 namespace estimator_plugin {
 
+constexpr int64_t kMaxDim = 8192;
+
 // One optimizer state of a row, e.g. {"accumulator", 0.1}.
 struct SlotSpec {
   std::string name;

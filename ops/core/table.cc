@@ -8,9 +8,6 @@
 namespace estimator_plugin {
 namespace {
 
-constexpr int64_t kMaxDim = 8192;
-constexpr int kMaxBuckets = 4096;
-
 int BucketShift(int num_buckets) {
   int shift = 64;
   for (int n = num_buckets; n > 1; n /= 2) --shift;
@@ -23,7 +20,7 @@ Status CheckOptions(const TableOptions& options) {
                  "; it must be from 1 to ", kMaxDim);
   }
   const int n = options.num_buckets;
-  if (n < 1 || n > kMaxBuckets || (n & (n - 1)) != 0) {
+  if (!IsNumBuckets(n)) {
     return Error(Code::kInvalidArgument, "table '", options.name, "': num_buckets is ", n,
                  "; it must be a power of two from 1 to ", kMaxBuckets);
   }

@@ -1,11 +1,13 @@
 #include "table_meta.h"
 
-#include <cstdlib>
+#include <cctype>
 #include <iomanip>
 #include <limits>
 #include <locale>
 #include <map>
 #include <sstream>
+
+#include "hash.h"
 
 namespace estimator_plugin {
 namespace {
@@ -17,7 +19,13 @@ std::string FormatDouble(double value) {
   return out.str();
 }
 
+// Streams skip leading space; a number here is all digits.
+bool StartsWithSpace(const std::string& text) {
+  return !text.empty() && std::isspace(static_cast<unsigned char>(text[0])) != 0;
+}
+
 bool ParseDouble(const std::string& text, double* value) {
+  if (StartsWithSpace(text)) return false;
   std::istringstream in(text);
   in.imbue(std::locale::classic());
   in >> *value;
@@ -28,15 +36,22 @@ template <typename Integer>
 bool ParseInteger(const std::string& text, Integer* value) {
   std::istringstream in(text);
   in.imbue(std::locale::classic());
-  if (text.empty() || (text[0] == '-' && !std::numeric_limits<Integer>::is_signed)) return false;
+  if (text.empty() || StartsWithSpace(text)) return false;
+  if (text[0] == '-' && !std::numeric_limits<Integer>::is_signed) return false;
   in >> *value;
   return !in.fail() && in.peek() == std::istringstream::traits_type::eof();
 }
 
+// The parts of a list; an empty text is an empty list.
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  size_t begin = 0;
+  for (size_t end = text.find(separator); end != std::string::npos;
+       end = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (!text.empty()) parts.push_back(text.substr(begin));
   return parts;
 }
 
@@ -45,11 +60,12 @@ class FieldReader {
  public:
   explicit FieldReader(const std::string& text) {
     for (const std::string& line : Split(text, '\n')) {
+      if (line.empty()) continue;  // Behind the last line's end.
       const size_t equals = line.find('=');
       if (equals == std::string::npos) {
         Fail("line without '=': " + line);
-      } else {
-        fields_[line.substr(0, equals)] = line.substr(equals + 1);
+      } else if (!fields_.emplace(line.substr(0, equals), line.substr(equals + 1)).second) {
+        Fail("field '" + line.substr(0, equals) + "' occurs twice");
       }
     }
   }
@@ -104,11 +120,10 @@ std::string SerializeTableMeta(const TableMeta& meta) {
   out.imbue(std::locale::classic());
   out << "format_version=" << meta.format_version << "\nhash_version=" << meta.hash_version
       << "\nkey_dtype=" << meta.key_dtype << "\nvalue_dtype=" << meta.value_dtype
-      << "\nnum_buckets=" << meta.num_buckets << "\ndim=" << meta.layout.dim
-      << "\nslots=" << slots << "\ninitializer=" << meta.initializer.kind
-      << "\ninitializer_arguments=" << arguments << "\nseed=" << meta.initializer.seed
-      << "\nsave_id=" << meta.save_id << "\nparent=" << meta.parent
-      << "\nparent_id=" << meta.parent_id << "\n";
+      << "\nnum_buckets=" << meta.num_buckets << "\ndim=" << meta.layout.dim << "\nslots=" << slots
+      << "\ninitializer=" << meta.initializer.kind << "\ninitializer_arguments=" << arguments
+      << "\nseed=" << meta.initializer.seed << "\nsave_id=" << meta.save_id
+      << "\nparent=" << meta.parent << "\nparent_id=" << meta.parent_id << "\n";
   return out.str();
 }
 
@@ -125,11 +140,17 @@ Status ParseTableMeta(const std::string& text, TableMeta* meta) {
   parsed.key_dtype = fields.Text("key_dtype");
   parsed.value_dtype = fields.Text("value_dtype");
   fields.Read("num_buckets", &parsed.num_buckets);
+  if (!IsNumBuckets(parsed.num_buckets)) {
+    fields.Fail("num_buckets is " + std::to_string(parsed.num_buckets));
+  }
   fields.Read("dim", &parsed.layout.dim);
+  if (parsed.layout.dim < 1 || parsed.layout.dim > kMaxDim) {
+    fields.Fail("dim is " + std::to_string(parsed.layout.dim));
+  }
   for (const std::string& slot : Split(fields.Text("slots"), ',')) {
     const size_t colon = slot.find(':');
-    if (colon == std::string::npos) {
-      fields.Fail("slot without initial value: " + slot);
+    if (colon == std::string::npos || colon == 0) {
+      fields.Fail("slot without name or initial value: " + slot);
       continue;
     }
     parsed.layout.slots.push_back({slot.substr(0, colon), fields.Number(slot.substr(colon + 1))});

@@ -51,10 +51,9 @@ Status TableInCheckpoint::Open(tf::Env* env, const std::string& table, const std
 Status TableInCheckpoint::ReadMeta() {
   tf::Tensor meta;
   EP_RETURN_IF_ERROR(Read(MetaTensorName(table_), tf::DT_STRING, 0, &meta));
-  const Status parsed = ParseTableMeta(std::string(meta.scalar<tf::tstring>()()), &meta_);
+  const Status parsed = ParseMeta(table_, meta, &meta_);
   if (parsed.ok()) return parsed;
-  return Error(parsed.code(), "table '", table_, "', checkpoint '", prefix_,
-               "': ", parsed.message());
+  return Error(parsed.code(), "checkpoint '", prefix_, "': ", parsed.message());
 }
 
 Status TableInCheckpoint::ReadBank(tf::Tensor* bank) {

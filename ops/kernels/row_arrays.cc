@@ -47,6 +47,13 @@ tf::Tensor ViewOf(tf::DataType dtype, const tf::TensorShape& shape, const void* 
   return tf::Tensor(dtype, shape, buffer);
 }
 
+// What Python can decode, whatever text a damaged meta made the message quote.
+std::string AsciiOnly(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return (c < ' ' && c != '\n') || c > '~'; }, '?');
+  return text;
+}
+
 }  // namespace
 
 const char* NameOf(RowArray array) {
@@ -97,6 +104,12 @@ tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info) {
   tf::Tensor meta(tf::DT_STRING, tf::TensorShape({}));
   meta.scalar<tf::tstring>()() = SerializeTableMeta(resource.Meta(info));
   return meta;
+}
+
+Status ParseMeta(const std::string& table, const tf::Tensor& tensor, TableMeta* meta) {
+  const Status parsed = ParseTableMeta(std::string(tensor.scalar<tf::tstring>()()), meta);
+  if (parsed.ok()) return parsed;
+  return Error(parsed.code(), "table '", table, "': ", AsciiOnly(parsed.message()));
 }
 
 tf::Tensor KeysTensor(const std::vector<int64_t>& keys) {

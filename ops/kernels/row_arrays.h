@@ -2,6 +2,9 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_ROW_ARRAYS_H_
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_ROW_ARRAYS_H_
 
+#include <string>
+#include <vector>
+
 #include "../core/bucket.h"
 #include "table_resource.h"
 #include "tf_compat.h"
@@ -42,6 +45,8 @@ Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
 
 // What a checkpoint holds of a table beside the rows.
 tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info);
+// The reverse of MetaTensor. `tensor` is a scalar string.
+Status ParseMeta(const std::string& table, const tf::Tensor& tensor, TableMeta* meta);
 tf::Tensor BankTensor(const TableResource& resource);
 tf::Tensor KeysTensor(const std::vector<int64_t>& keys);
 

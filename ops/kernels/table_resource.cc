@@ -1,5 +1,6 @@
 #include "table_resource.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "../core/hash.h"

@@ -121,11 +121,7 @@ class TableImportOp : public TableKernel {
     if (bank.dims() != 2) return WrongShape(*resource, "bank", bank.shape(), "[rows, dim]");
     const std::string checkpoint(prefix.scalar<tf::tstring>()());
     TableResource::Source source;
-    const Status parsed =
-        ParseTableMeta(std::string(meta.scalar<tf::tstring>()()), &source.meta);
-    if (!parsed.ok()) {
-      return Error(parsed.code(), "table '", resource->name(), "': ", parsed.message());
-    }
+    EP_RETURN_IF_ERROR(ParseMeta(resource->name(), meta, &source.meta));
     if (source.meta.is_delta()) return ImportChain(ctx, checkpoint, resource);
     if (!checkpoint.empty()) source.saved = {source.meta.save_id, checkpoint};
     source.bank = bank;

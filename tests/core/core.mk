@@ -1,5 +1,5 @@
-# Builds the tests of ops/core into one program, build/core/$(MODE)/core_test. Run from the
-# repository's root: make -f tests/core/core.mk MODE=plain
+# Builds the tests of ops/core into one program, build/core/$(MODE)/core_test, and runs it. From the
+# repository's root: make -f tests/core/core.mk MODE=plain run
 #
 # MODE is plain (optimised as the op library is, assertions on), address (with the address and the
 # undefined-behaviour sanitizer) or thread (with the thread sanitizer).
@@ -22,6 +22,14 @@ GTEST := $(shell $(PYTHON) tests/core/get_googletest.py)
 GTEST_OBJECTS := build/core/gtest/gtest-all.o build/core/gtest/gtest_main.o
 CORE_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(shell find ops/core -name '*.cc'))
 TEST_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(wildcard tests/core/*_test.cc))
+
+ifeq ($(GTEST),)
+$(error GoogleTest was not found)
+endif
+
+.PHONY: run
+run: $(OUT)/core_test
+	$< --gtest_brief=1
 
 $(OUT)/core_test: $(CORE_OBJECTS) $(TEST_OBJECTS) $(GTEST_OBJECTS)
 	@echo "Linking $@"

@@ -62,7 +62,8 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-// Runs shard 0 on the caller and queues the others, as TensorFlow's Shard() does. One per operation.
+// Runs shard 0 on the caller and queues the others, as TensorFlow's Shard() does. One per
+// operation.
 class PoolRunner : public ParallelRunner {
  public:
   explicit PoolRunner(ThreadPool* pool) : pool_(pool) {}

@@ -54,7 +54,8 @@ void UseTable(FloatTable* table, ThreadPool* pool, int worker, std::atomic<int>*
                              values.data(), &runner)
                     .ok();
     if (worker % 2 == 0) {
-      *errors += !Apply(table, *rule, addresses, values, nullptr, OnNonFinite::kReject, &runner).ok();
+      *errors +=
+          !Apply(table, *rule, addresses, values, nullptr, OnNonFinite::kReject, &runner).ok();
     } else {
       *errors += !table->Gather(addresses.data(), kBatch, nullptr, values.data(), &runner).ok();
     }

@@ -1,0 +1,118 @@
+"""Trains a model on MovieLens-100K, on growing tables and on `tf.Variable`s, and compares the two.
+
+python -m examples.movielens.train [--model deepfm] [--max_steps 930] [--model_dir DIR]
+"""
+
+import argparse
+import collections
+import os
+import tempfile
+import time
+
+import tensorflow as tf
+
+import estimator_plugin as ep
+
+from . import download, events, inputs, model, report
+
+COLUMNS = collections.OrderedDict([("hash_table", "growing tables"), ("variable", "tf.Variable")])
+EVALUATION_BATCH_SIZE = 2000
+EVALUATIONS = 3
+WARM_UP_STEPS = 10
+SEED = 1
+
+
+class StepTimer(tf.compat.v1.train.SessionRunHook):
+    """Adds up the time spent in training steps, the first few left out."""
+
+    def __init__(self):
+        self._steps, self._seconds, self._started = 0, 0.0, 0.0
+
+    def before_run(self, run_context):
+        self._started = time.perf_counter()
+
+    def after_run(self, run_context, run_values):
+        self._steps += 1
+        if self._steps > WARM_UP_STEPS:
+            self._seconds += time.perf_counter() - self._started
+
+    def steps_per_second(self):
+        counted = self._steps - WARM_UP_STEPS
+        return counted / self._seconds if self._seconds > 0 else float("nan")
+
+
+def train(slices, model_name, embedding, model_dir, max_steps):
+    """Runs train_and_evaluate, then evaluates on the held-out events. Returns a `Result`."""
+    estimator = tf.estimator.Estimator(
+        model.make_model_fn(model_name, embedding),
+        model_dir,
+        tf.estimator.RunConfig(
+            tf_random_seed=SEED,
+            save_checkpoints_steps=max(max_steps // EVALUATIONS, 1),
+            keep_checkpoint_max=2,
+        ),
+    )
+    timer = StepTimer()
+    training = inputs.training_input_fn(*slices.train, batch_size=model.BATCH_SIZE, seed=SEED)
+    start = time.perf_counter()
+    tf.estimator.train_and_evaluate(
+        estimator,
+        tf.estimator.TrainSpec(
+            training, max_steps, hooks=[ep.hooks.ProgressHook(max_steps), timer]
+        ),
+        tf.estimator.EvalSpec(
+            inputs.evaluation_input_fn(*slices.validation, batch_size=EVALUATION_BATCH_SIZE),
+            steps=None,
+            name="validation",
+            start_delay_secs=0,
+            throttle_secs=0,
+        ),
+    )
+    seconds = time.perf_counter() - start
+    held_out = inputs.evaluation_input_fn(*slices.test, batch_size=EVALUATION_BATCH_SIZE)
+    metrics = estimator.evaluate(held_out, name="test")
+    checkpoint = estimator.latest_checkpoint()
+    return report.Result(
+        auc=metrics["auc"],
+        log_loss=metrics["log_loss"],
+        steps_per_second=timer.steps_per_second(),
+        train_seconds=seconds,
+        rows=report.rows_in_checkpoint(checkpoint),
+        checkpoint_bytes=report.checkpoint_bytes(checkpoint),
+    )
+
+
+def main(argv=None):
+    """The command line. Returns the text of the end table."""
+    arguments = _parse(argv)
+    tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+    slices = events.make_slices(download.read_tables())
+    counts = ", ".join("%d %s" % (len(part[1]), name) for name, part in slices._asdict().items())
+    print("MovieLens-100K by time: %s events" % counts, flush=True)
+    results = collections.OrderedDict()
+    for embedding, title in COLUMNS.items():
+        print("%s on %s" % (arguments.model, title), flush=True)
+        model_dir = os.path.join(arguments.model_dir, arguments.model, embedding)
+        results[title] = train(slices, arguments.model, embedding, model_dir, arguments.max_steps)
+    text = report.format_report(results)
+    print("\n%s\n\nCheckpoints and summaries: %s" % (text, arguments.model_dir), flush=True)
+    return text
+
+
+def _parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", choices=model.MODELS, default="deepfm")
+    parser.add_argument(
+        "--max_steps", type=int, default=930, help="steps of %d events" % model.BATCH_SIZE
+    )
+    parser.add_argument("--model_dir", help="default: a new temporary directory")
+    arguments = parser.parse_args(argv)
+    if arguments.model_dir is None:
+        arguments.model_dir = tempfile.mkdtemp(prefix="movielens-")
+    if arguments.max_steps < 1:
+        parser.error("--max_steps must be at least 1, got %d" % arguments.max_steps)
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,7 @@ class Effort(NamedTuple):
     seconds: float  # Of each measure in each round.
 
 
-FULL = Effort(rounds=5, seconds=0.5)
+FULL = Effort(rounds=5, seconds=0.4)
 QUICK = Effort(rounds=2, seconds=0.4)
 SMOKE = Effort(rounds=1, seconds=0.02)
 

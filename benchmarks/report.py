@@ -52,15 +52,22 @@ def _machine_line(run):
 
 
 def targets_table(results):
+    """Every target, what was measured and whether it is met; first how many are."""
+    targets = target_rows(results)
+    judged = [row for row in targets if row.met is not None]
+    summary = "%d of %d targets are met" % (sum(row.met for row in judged), len(judged))
+    if len(judged) < len(targets):
+        summary += "; %d were not measured" % (len(targets) - len(judged))
     rows = []
-    for row in target_rows(results):
+    for row in targets:
         bound = ("at least " if row.at_least else "at most ") + row.form % row.target
         if row.value is None:
             measured, verdict = "not measured", "-"
         else:
             measured, verdict = row.form % row.value, "yes" if row.met else "**no**"
         rows.append([row.what, row.config, measured, bound, verdict])
-    return _table(["What", "Case", "Measured", "Target", "Met"], rows)
+    table = _table(["What", "Case", "Measured", "Target", "Met"], rows)
+    return "%s.\n\n%s" % (summary, table)
 
 
 def _steps_table(results):

@@ -68,11 +68,10 @@ Status TableResource::SetBank(const Value* bank, int64_t bank_rows) {
 
 Status TableResource::Initialize(const Value* bank, int64_t bank_rows) {
   ExclusiveLock lock(&lifecycle_);
-  initialized_ = false;
-  EP_RETURN_IF_ERROR(table_->Clear());
-  EP_RETURN_IF_ERROR(SetBank(bank, bank_rows));
-  initialized_ = true;
-  return Status();
+  Status status = table_->Clear();
+  if (status.ok()) status = SetBank(bank, bank_rows);
+  initialized_ = status.ok();
+  return status;
 }
 
 TableMeta TableResource::Meta(const SaveInfo& info) const {

@@ -18,10 +18,19 @@ from .table_ops import (
     table_statistics,
     unique_with_counts,
 )
-from .transfer_ops import restore_tables, save_tables, table_export, table_import
+from .transfer_ops import (
+    commit_save,
+    restore_tables,
+    save_tables,
+    table_export,
+    table_import,
+    table_load,
+    table_save_base,
+)
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 
 __all__ = [
+    "commit_save",
     "gradients",
     "load",
     "restore_tables",
@@ -36,9 +45,11 @@ __all__ = [
     "table_import",
     "table_initialize",
     "table_is_initialized",
+    "table_load",
     "table_lookup",
     "table_memory",
     "table_remove",
+    "table_save_base",
     "table_size",
     "table_statistics",
     "table_unique_lookup",

@@ -6,11 +6,21 @@ This module also offers the wrappers of its sisters `lookup_ops`, `update_ops` a
 from .library import load
 from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .op_inputs import int64_ids
-from .transfer_ops import TableContent, restore_tables, save_tables, table_export, table_import
+from .transfer_ops import (
+    TableContent,
+    commit_save,
+    restore_tables,
+    save_tables,
+    table_export,
+    table_import,
+    table_load,
+    table_save_base,
+)
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 
 __all__ = [
     "TableContent",
+    "commit_save",
     "restore_tables",
     "save_tables",
     "table_apply_gradients",
@@ -23,9 +33,11 @@ __all__ = [
     "table_import",
     "table_initialize",
     "table_is_initialized",
+    "table_load",
     "table_lookup",
     "table_memory",
     "table_remove",
+    "table_save_base",
     "table_size",
     "table_statistics",
     "table_unique_lookup",

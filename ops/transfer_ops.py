@@ -42,7 +42,7 @@ def table_export(handle, num_buckets, name=None):
     )
 
 
-def table_import(handle, meta, bank, keys, rows, counts, last_seen, name=None):
+def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="", name=None):
     """Replaces a table's content by what `table_export` gave, and makes the table ready.
 
     Slots come along as they are; the first update by another optimizer keeps those of the same
@@ -51,6 +51,9 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, name=None):
     Args:
       handle: scalar resource tensor, from `table_handle`.
       meta, bank, keys, rows, counts, last_seen: as in TableContent.
+      checkpoint: scalar string tensor, the prefix the content was read from. With it the next delta
+        is relative to that checkpoint, and a delta's content is completed from the checkpoints it
+        is relative to. Default "": none.
       name: optional name of the operation.
 
     Returns:
@@ -65,10 +68,12 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, name=None):
 
     >>> session.run(table_import(other_handle, *table_export(handle, num_buckets=1)))
     """
-    return load().ep_table_import(handle, meta, bank, keys, rows, counts, last_seen, name=name)
+    return load().ep_table_import(
+        handle, checkpoint, meta, bank, keys, rows, counts, last_seen, name=name
+    )
 
 
-def save_tables(prefix, table_names, handles, name=None):
+def save_tables(prefix, table_names, handles, delta=False, name=None):
     """Writes tables as a bundle of their own, bucket by bucket, without a copy in memory.
 
     `tf.raw_ops.MergeV2Checkpoints` joins it with the other parts of a checkpoint; until then no
@@ -78,18 +83,21 @@ def save_tables(prefix, table_names, handles, name=None):
       prefix: scalar string tensor, a path no other bundle has.
       table_names: list of strings, the tables' names in the checkpoint.
       handles: list of as many scalar resource tensors.
+      delta: bool, default False. Only rows touched and keys removed since the checkpoint that
+        `table_save_base` gives; keys in `<table>/bucket-<b>/removed`.
       name: optional name of the operation.
 
     Returns:
       The operation.
 
     Raises:
-      tf.errors.FailedPreconditionError: when run, a table is uninitialized.
+      tf.errors.FailedPreconditionError: when run, a table is uninitialized, or has nothing that a
+        delta could be relative to.
       tf.errors.OpError: when run, of the kind the file system reports, naming table and prefix.
 
     >>> session.run(save_tables("/tmp/model.ckpt-1_temp/part-1", ["user"], [handle]))
     """
-    return load().ep_save_tables(prefix, table_names, handles, name=name)
+    return load().ep_save_tables(prefix, table_names, handles, delta=delta, name=name)
 
 
 def restore_tables(prefix, table_names, handles, name=None):
@@ -115,3 +123,70 @@ def restore_tables(prefix, table_names, handles, name=None):
     >>> session.run(restore_tables("/tmp/model.ckpt-1", ["user"], [handle]))
     """
     return load().ep_restore_tables(prefix, table_names, handles, name=name)
+
+
+def commit_save(prefix, table_names, handles, name=None):
+    """Tells tables that the checkpoint `prefix` is whole: the next delta is relative to it.
+
+    Rows count as changed until then, so a save that fails or is killed loses nothing.
+
+    Args:
+      prefix: scalar string tensor, a checkpoint that is complete on disk.
+      table_names: list of strings, the tables' names in the checkpoint.
+      handles: list of as many scalar resource tensors.
+      name: optional name of the operation.
+
+    Returns:
+      bool tensor [number of tables]: False where another save of the table began after this one;
+      its changes stay changes.
+
+    Raises:
+      tf.errors.NotFoundError: when run, there is no such checkpoint, or it lacks a table.
+
+    >>> session.run(commit_save("/tmp/model.ckpt-1", ["user"], [handle]))
+    array([ True])
+    """
+    return load().ep_commit_save(prefix, table_names, handles, name=name)
+
+
+def table_save_base(handle, name=None):
+    """What the next delta of a table would be relative to.
+
+    Returns:
+      A pair of scalar tensors: string, the prefix of the last checkpoint known to be whole, ""
+      where there is none; and bool, whether all changes since are known, so that a delta can be
+      saved.
+
+    Raises:
+      tf.errors.FailedPreconditionError: when run, the table is uninitialized.
+
+    >>> session.run(table_save_base(handle))
+    (b'/tmp/model.ckpt-1', True)
+    """
+    return load().ep_table_save_base(handle, name=name)
+
+
+def table_load(handle, prefix, table_name, with_slots=True, name=None):
+    """Replaces the rows of an initialized table by those of a table of some checkpoint.
+
+    The source may have another name, number of buckets, initializer and optimizer. All loaded rows
+    count as changed.
+
+    Args:
+      handle: scalar resource tensor, from `table_handle`.
+      prefix: scalar string tensor, the checkpoint, full or delta.
+      table_name: scalar string tensor, the table's name there.
+      with_slots: bool, default True. Whether optimizer slots come along; else they start afresh.
+      name: optional name of the operation.
+
+    Returns:
+      Scalar int64 tensor: the rows loaded.
+
+    Raises:
+      tf.errors.InvalidArgumentError: when run, the tables differ in dim.
+      tf.errors.NotFoundError, tf.errors.DataLossError: as `restore_tables`; the table is empty then.
+
+    >>> session.run(table_load(handle, "/tmp/old/model.ckpt-9", "user"))
+    1000
+    """
+    return load().ep_table_load(handle, prefix, table_name, with_slots=with_slots, name=name)

@@ -20,10 +20,13 @@ TableMeta = collections.namedtuple(
         "initializer",  # str, the kind.
         "initializer_arguments",  # Tuple of floats.
         "seed",  # int, 0 to 2^64 - 1.
+        "save_id",  # int, drawn anew for each save of the table.
+        "parent",  # str, the checkpoint in the same directory that a delta is relative to, or "".
+        "parent_id",  # int, the parent's save_id.
     ],
 )
 
-_INTEGERS = ("format_version", "hash_version", "num_buckets", "dim", "seed")
+_INTEGERS = ("format_version", "hash_version", "num_buckets", "dim", "seed", "save_id", "parent_id")
 
 
 def parse_meta(text):

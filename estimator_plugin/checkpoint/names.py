@@ -1,6 +1,7 @@
 """The names of a table's tensors in a checkpoint: the twin of ops/core/table_meta.h."""
 
 BUCKET_ARRAYS = ("keys", "rows", "counts", "last_seen")
+REMOVED = "removed"  # Of a delta's buckets: the keys it removes.
 
 
 def meta_name(table):
@@ -12,5 +13,5 @@ def bank_name(table):
 
 
 def bucket_name(table, bucket, array):
-    """`array` is one of BUCKET_ARRAYS."""
+    """`array` is one of BUCKET_ARRAYS, or REMOVED in a delta."""
     return "%s/bucket-%d/%s" % (table, bucket, array)

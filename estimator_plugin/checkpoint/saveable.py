@@ -18,6 +18,13 @@ _BUCKET_DTYPES = {
 }
 
 
+def _checkpoint_of(restored):
+    """The prefix that a Saver's builder reads `restored` from: a Saver does not pass it on, and a
+    delta is completed from the checkpoints beside it."""
+    reader = restored.op
+    return reader.inputs[0] if reader.type == "RestoreV2" else ""
+
+
 class TableSaveable(tf_compat.SaveableObject):
     """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket.
 
@@ -53,7 +60,11 @@ class TableSaveable(tf_compat.SaveableObject):
         ]
         with tf.device(self._device):
             return table_ops.table_import(
-                self.table.handle, restored_tensors[0], restored_tensors[1], *arrays
+                self.table.handle,
+                restored_tensors[0],
+                restored_tensors[1],
+                *arrays,
+                checkpoint=_checkpoint_of(restored_tensors[0])
             )
 
     def _spec(self, array, bucket, name, dtype):

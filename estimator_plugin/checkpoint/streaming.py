@@ -22,7 +22,15 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
     """The builder to give to `tf.compat.v1.train.Saver(builder=...)`; see `saver`.
 
     Each device's tables are one shard of the checkpoint, its other saveables another.
+
+    Args:
+      delta: bool, default False. Whether saves hold only what changed in tables since the last
+        whole checkpoint (`table_save_base`); everything else is saved whole.
     """
+
+    def __init__(self, delta=False):
+        super().__init__()
+        self._delta = delta
 
     def save_op(self, filename_tensor, saveables):
         tables, others = _split(saveables)
@@ -31,7 +39,10 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         if others:
             raise ValueError("tables and variables must be in shards of their own")
         return table_ops.save_tables(
-            filename_tensor, [x.table.name for x in tables], [x.table.handle for x in tables]
+            filename_tensor,
+            [x.table.name for x in tables],
+            [x.table.handle for x in tables],
+            delta=self._delta,
         )
 
     def _build_internal(self, names_to_saveables, **kwargs):

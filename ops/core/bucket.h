@@ -8,6 +8,7 @@
 
 #include "change_log.h"
 #include "key_index.h"
+#include "row_layout.h"
 #include "row_store.h"
 #include "rw_lock.h"
 
@@ -28,9 +29,11 @@ struct BucketView {
 // Rows to take in, as a checkpoint's bucket holds them, and keys to remove before that.
 template <typename V>
 struct ImportedRows {
+  RowLayout layout;   // Of the values; slots that it does not name are left out.
+  int64_t width = 0;  // Values from one row to the next, at least layout.width().
   int64_t rows = 0;
   const int64_t* keys = nullptr;
-  const V* values = nullptr;        // [rows, width of the layout they were saved with]
+  const V* values = nullptr;        // [rows, width]
   const int32_t* counts = nullptr;  // May be null, with last_seen.
   const int64_t* last_seen = nullptr;
   int64_t num_removed = 0;

@@ -78,15 +78,16 @@ class Table {
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
-  // Replaces the whole content: Clear, take over `layout`, then load_bucket(b) for every bucket,
-  // in parallel, each of which calls ImportBucket. `saved` is the checkpoint that the rows come
-  // from, if the table goes on from it; else all rows count as changed. After an error the table
-  // is empty.
-  Status Import(const RowLayout& layout, const SavedAs& saved, ParallelRunner* runner,
-                const std::function<Status(int)>& load_bucket);
-  // Once for each part of a checkpoint's chain, oldest first. REQUIRES: called from within Import.
-  // DataLoss for a key of another bucket or kNoKey, or a key twice in the first part.
-  Status ImportBucket(int bucket, const RowLayout& from, const ImportedRows<V>& rows);
+  // Replaces the whole content: Clear, take over `layout`, then load_part(i) for 0 to num_parts - 1,
+  // in parallel; each calls ImportRows for part i alone. `saved` is the checkpoint that the rows
+  // come from, if the table goes on from it; else all rows count as changed. After an error the
+  // table is empty. REQUIRES: num_parts divides the number of buckets.
+  Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
+                ParallelRunner* runner, const std::function<Status(int)>& load_part);
+  // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets; a row that is
+  // there is replaced. REQUIRES: called from within Import, oldest rows first. DataLoss for a key
+  // of another part or kNoKey, and in an empty part for a key that comes twice.
+  Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
 
   RowLayout layout() const;
   int64_t size() const;
@@ -111,7 +112,7 @@ class Table {
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
-  Status CheckImportedKeys(int bucket, const ImportedRows<V>& rows) const;
+  Status CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& rows) const;
   static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row);
 
   const TableOptions options_;

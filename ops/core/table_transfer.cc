@@ -138,8 +138,8 @@ bool Table<V>::CommitSave(const SavedAs& saved) {
 }
 
 template <typename V>
-Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, ParallelRunner* runner,
-                        const std::function<Status(int)>& load_bucket) {
+Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, int num_parts,
+                        ParallelRunner* runner, const std::function<Status(int)>& load_part) {
   if (new_layout.dim != dim()) {
     return Error(Code::kInvalidArgument, "table '", options_.name, "' has dim ", dim(),
                  ", the rows to import have dim ", new_layout.dim);
@@ -148,13 +148,12 @@ Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, Paral
   const RowLayout old_layout = layout_;
   layout_ = new_layout;
   MakeBuckets();
-  const int shards = std::min(options_.num_buckets, runner->max_shards());
+  const int shards = std::min(num_parts, runner->max_shards());
   std::vector<Status> statuses(shards);
   runner->Run(shards, [&](int shard) {
-    const ShardRange range = RangeOfShard(options_.num_buckets, shards, shard);
-    for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
-      statuses[shard] = load_bucket(static_cast<int>(b));
-      if (saved.exists()) buckets_[b]->changes.MarkAllSaved(buckets_[b]->store->used());
+    const ShardRange parts = RangeOfShard(num_parts, shards, shard);
+    for (int64_t p = parts.begin; p < parts.end && statuses[shard].ok(); ++p) {
+      statuses[shard] = load_part(static_cast<int>(p));
     }
   });
   const Status status = FirstError(statuses);
@@ -162,18 +161,21 @@ Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, Paral
     layout_ = old_layout;
     MakeBuckets();
   }
+  if (status.ok() && saved.exists()) {
+    for (const auto& bucket : buckets_) bucket->changes.MarkAllSaved(bucket->store->used());
+  }
   saves_.Reset(status.ok() ? saved : SavedAs());
   return status;
 }
 
 template <typename V>
-Status Table<V>::CheckImportedKeys(int bucket, const ImportedRows<V>& rows) const {
+Status Table<V>::CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& rows) const {
   for (int64_t i = 0; i < rows.rows; ++i) {
-    if (rows.keys[i] != kNoKey && BucketOfHash(MixKey(rows.keys[i]), bucket_shift_) == bucket) {
-      continue;
-    }
+    const int bucket = BucketOfHash(MixKey(rows.keys[i]), bucket_shift_);
+    if (rows.keys[i] != kNoKey && bucket >= buckets.begin && bucket < buckets.end) continue;
     return Error(Code::kDataLoss, "table '", options_.name, "': key ", rows.keys[i],
-                 " does not belong to bucket ", bucket, " of ", options_.num_buckets);
+                 " does not belong to bucket ", buckets.begin, " of ", options_.num_buckets,
+                 ", where it was found");
   }
   return Status();
 }
@@ -192,36 +194,46 @@ Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row) {
 }
 
 template <typename V>
-Status Table<V>::ImportBucket(int number, const RowLayout& from, const ImportedRows<V>& rows) {
-  Bucket<V>& bucket = *buckets_[number];
-  EP_RETURN_IF_ERROR(CheckImportedKeys(number, rows));
+Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows) {
+  const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
+  EP_RETURN_IF_ERROR(CheckImportedKeys(buckets, rows));
+  const auto bucket_of = [this](int64_t key) {
+    return buckets_[BucketOfHash(MixKey(key), bucket_shift_)].get();
+  };
   for (int64_t i = 0; i < rows.num_removed; ++i) {
     if (rows.removed[i] == kNoKey) continue;
-    const uint32_t row = bucket.index.Remove(rows.removed[i], MixKey(rows.removed[i]));
-    if (row != kNoRow) bucket.store->Free(row);
+    Bucket<V>* const bucket = bucket_of(rows.removed[i]);
+    const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
+    if (row != kNoRow) bucket->store->Free(row);
   }
-  const bool same_layout = SameSlotNames(from.slots, layout_.slots);
-  const bool first = bucket.store->used() == 0;
-  if (first && rows.rows > 0) {
-    EP_RETURN_IF_ERROR(bucket.index.Reserve(rows.rows));
-    EP_RETURN_IF_ERROR(bucket.store->Reserve(rows.rows));
+  const auto live_rows = [&] {
+    int64_t live = 0;
+    for (int64_t b = buckets.begin; b < buckets.end; ++b) live += buckets_[b]->store->live();
+    return live;
+  };
+  const bool first = live_rows() == 0;
+  if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
+    EP_RETURN_IF_ERROR(buckets_[buckets.begin]->index.Reserve(rows.rows));
+    EP_RETURN_IF_ERROR(buckets_[buckets.begin]->store->Reserve(rows.rows));
   }
+  const bool same_layout = SameSlotNames(rows.layout.slots, layout_.slots);
   for (int64_t i = 0; i < rows.rows; ++i) {
+    Bucket<V>* const bucket = bucket_of(rows.keys[i]);
     uint32_t row;
-    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], &bucket, &row));
-    const V* const values = rows.values + i * from.width();
+    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], bucket, &row));
+    const V* const values = rows.values + i * rows.width;
     if (same_layout) {
-      std::copy_n(values, from.width(), bucket.row(row));
+      std::copy_n(values, layout_.width(), bucket->row(row));
     } else {
-      ConvertRow(from, values, layout_, bucket.row(row));
+      ConvertRow(rows.layout, values, layout_, bucket->row(row));
     }
     if (rows.counts != nullptr && rows.last_seen != nullptr) {
-      bucket.store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
+      bucket->store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
     }
   }
-  if (first && bucket.store->live() != rows.rows) {
+  if (first && live_rows() != rows.rows) {
     return Error(Code::kDataLoss, "table '", options_.name, "': a key occurs twice in bucket ",
-                 number);
+                 buckets.begin, " of ", options_.num_buckets);
   }
   return Status();
 }

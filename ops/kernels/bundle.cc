@@ -189,6 +189,28 @@ class SaveBaseOp : public ReadyTableKernel {
   }
 };
 
+class TableLoadOp : public TableKernel {
+ public:
+  explicit TableLoadOp(tf::OpKernelConstruction* ctx)
+      : TableKernel(ctx), with_slots_(AttrOf<bool>(ctx, "with_slots")) {}
+
+ private:
+  Status RunOn(tf::OpKernelContext* ctx, TableResource* resource) override {
+    const tf::Tensor& prefix = ctx->input(1);
+    const tf::Tensor& table = ctx->input(2);
+    if (prefix.dims() != 0) return WrongShape(*resource, "prefix", prefix.shape(), "a scalar");
+    if (table.dims() != 0) return WrongShape(*resource, "table_name", table.shape(), "a scalar");
+    IntraOpRunner runner(ctx);
+    EP_RETURN_IF_ERROR(LoadTable(ctx->env(), std::string(table.scalar<tf::tstring>()()),
+                                 std::string(prefix.scalar<tf::tstring>()()), with_slots_,
+                                 resource, &runner));
+    return SetInt64Output(ctx, 0, resource->table()->size());
+  }
+
+  const bool with_slots_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("EpTableLoad").Device(tf::DEVICE_CPU), TableLoadOp);
 REGISTER_KERNEL_BUILDER(Name("EpSaveTables").Device(tf::DEVICE_CPU), SaveTablesOp);
 REGISTER_KERNEL_BUILDER(Name("EpRestoreTables").Device(tf::DEVICE_CPU), RestoreTablesOp);
 REGISTER_KERNEL_BUILDER(Name("EpCommitSave").Device(tf::DEVICE_CPU), CommitSaveOp);
@@ -228,6 +250,22 @@ REGISTER_OP("EpCommitSave")
       return tf::Status();
     })
     .Doc("Tells tables that a checkpoint is whole: what it holds is no longer a change.");
+
+REGISTER_OP("EpTableLoad")
+    .Input("handle: resource")
+    .Input("prefix: string")
+    .Input("table_name: string")
+    .Attr("with_slots: bool = true")
+    .Output("rows: int64")
+    .SetIsStateful()
+    .SetShapeFn([](InferenceContext* c) {
+      ShapeHandle unused;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 0, &unused));
+      c->set_output(0, c->Scalar());
+      return shapes::CheckHandle(c);
+    })
+    .Doc("Replaces the rows of an initialized table by those of a table of a checkpoint.");
 
 REGISTER_OP("EpTableSaveBase")
     .Input("handle: resource")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "../core/hash.h"
+
 #ifdef EP_HAS_TENSOR_BUNDLE
 
 namespace estimator_plugin {
@@ -34,6 +36,19 @@ Status CheckParent(const std::string& table, const TableInCheckpoint& delta,
       parent.meta().hash_version != delta.meta().hash_version) {
     return Error(Code::kDataLoss, "table '", table, "': checkpoint '", delta.prefix(),
                  "' and its parent '", parent.prefix(), "' differ in dim, buckets or hash");
+  }
+  return Status();
+}
+
+// Hands the buckets of one link, which make up a part, to the table.
+Status LoadPart(TableInCheckpoint* link, ShardRange buckets, const RowLayout& layout, int part,
+                int num_parts, TableResource* resource) {
+  for (int64_t bucket = buckets.begin; bucket < buckets.end; ++bucket) {
+    RowTensors rows;
+    tf::Tensor removed;
+    EP_RETURN_IF_ERROR(link->ReadBucket(static_cast<int>(bucket), &rows, &removed));
+    EP_RETURN_IF_ERROR(ImportTensors(resource, part, num_parts, layout,
+                                     link->meta().layout.width(), rows, removed));
   }
   return Status();
 }
@@ -153,16 +168,53 @@ Status RestoreTable(tf::Env* env, const std::string& table, const std::string& p
   source.meta = chain.back()->meta();
   source.saved = {source.meta.save_id, prefix};
   EP_RETURN_IF_ERROR(chain.back()->ReadBank(&source.bank));
-  source.load_bucket = [&](int bucket) {
+  source.num_parts = source.meta.num_buckets;
+  source.load_part = [&](int bucket) {
     for (const std::unique_ptr<TableInCheckpoint>& link : chain) {
       RowTensors rows;
       tf::Tensor removed;
       EP_RETURN_IF_ERROR(link->ReadBucket(bucket, &rows, &removed));
-      EP_RETURN_IF_ERROR(ImportRows(resource, link->meta().layout, bucket, rows, removed));
+      const RowLayout& layout = link->meta().layout;
+      EP_RETURN_IF_ERROR(ImportTensors(resource, bucket, source.num_parts, layout, layout.width(),
+                                       rows, removed));
     }
     return Status();
   };
   return resource->Replace(source, runner);
+}
+
+Status LoadTable(tf::Env* env, const std::string& table, const std::string& prefix, bool with_slots,
+                 TableResource* resource, ParallelRunner* runner) {
+  CheckpointChain chain;
+  EP_RETURN_IF_ERROR(OpenChain(env, table, prefix, &chain));
+  const TableMeta& meta = chain.back()->meta();
+  if (meta.layout.dim != resource->table()->dim()) {
+    return Error(Code::kInvalidArgument, "table '", resource->name(), "' has dim ",
+                 resource->table()->dim(), ", table '", table, "' of checkpoint '", prefix,
+                 "' has dim ", meta.layout.dim);
+  }
+  if (meta.hash_version != kHashVersion) {
+    return Error(Code::kInvalidArgument, "table '", table, "' of checkpoint '", prefix,
+                 "' has hash version ", meta.hash_version, ", want ", kHashVersion);
+  }
+  const auto kept = [with_slots](const RowLayout& saved) {
+    RowLayout layout;
+    layout.dim = saved.dim;
+    if (with_slots) layout.slots = saved.slots;
+    return layout;
+  };
+  // Buckets are ranges of the hash, so a part of as many buckets as there are in the fewer of both
+  // tables holds the same keys on both sides.
+  const int num_parts = std::min(meta.num_buckets, resource->config().options.num_buckets);
+  const auto load_part = [&](int part) {
+    const ShardRange buckets = RangeOfShard(meta.num_buckets, num_parts, part);
+    for (const std::unique_ptr<TableInCheckpoint>& link : chain) {
+      EP_RETURN_IF_ERROR(LoadPart(link.get(), buckets, kept(link->meta().layout), part, num_parts,
+                                  resource));
+    }
+    return Status();
+  };
+  return resource->Load(kept(meta.layout), num_parts, runner, load_part);
 }
 
 }  // namespace estimator_plugin

@@ -61,6 +61,11 @@ Status OpenChain(tf::Env* env, const std::string& table, const std::string& pref
 Status RestoreTable(tf::Env* env, const std::string& table, const std::string& prefix,
                     TableResource* resource, ParallelRunner* runner);
 
+// Replaces the content of an initialized table by the rows of a table of a checkpoint, which may
+// have other buckets, another optimizer and another name; only the dim must agree.
+Status LoadTable(tf::Env* env, const std::string& table, const std::string& prefix, bool with_slots,
+                 TableResource* resource, ParallelRunner* runner);
+
 }  // namespace estimator_plugin
 
 #endif  // EP_HAS_TENSOR_BUNDLE

@@ -77,19 +77,21 @@ RowTensors ViewTensors(const BucketView<Value>& view, int64_t width) {
   return tensors;
 }
 
-Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
-                  const RowTensors& tensors, const tf::Tensor& removed) {
+Status ImportTensors(TableResource* resource, int part, int num_parts, const RowLayout& layout,
+                     int64_t saved_width, const RowTensors& tensors, const tf::Tensor& removed) {
   const tf::Tensor& keys = tensors.of(RowArray::kKeys);
   const tf::TensorShape vector({keys.NumElements()});
-  const tf::TensorShape matrix({keys.NumElements(), layout.width()});
+  const tf::TensorShape matrix({keys.NumElements(), saved_width});
   for (RowArray array : kRowArrays) {
     const tf::Tensor& tensor = tensors.of(array);
     const tf::TensorShape& wanted = array == RowArray::kRows ? matrix : vector;
     if (tensor.shape() == wanted) continue;
-    return WrongShape(*resource, std::string(NameOf(array)) + "[" + std::to_string(bucket) + "]",
+    return WrongShape(*resource, std::string(NameOf(array)) + "[" + std::to_string(part) + "]",
                       tensor.shape(), wanted.DebugString());
   }
   ImportedRows<Value> rows;
+  rows.layout = layout;
+  rows.width = saved_width;
   rows.rows = keys.NumElements();
   rows.keys = Int64Data(keys);
   rows.values = tensors.of(RowArray::kRows).flat<Value>().data();
@@ -97,7 +99,7 @@ Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
   rows.last_seen = Int64Data(tensors.of(RowArray::kLastSeen));
   rows.num_removed = removed.NumElements();
   rows.removed = Int64Data(removed);
-  return resource->table()->ImportBucket(bucket, layout, rows);
+  return resource->table()->ImportRows(part, num_parts, rows);
 }
 
 tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info) {

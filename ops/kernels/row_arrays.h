@@ -38,10 +38,11 @@ RowTensors ViewTensors(const BucketView<Value>& view, int64_t width);
 // The keys that a delta removes from a bucket lie beside the arrays.
 constexpr const char* kRemovedName = "removed";
 
-// Hands one bucket's rows, saved with `layout`, to the table after a check of shapes; `removed` is
-// [n]. REQUIRES: called from within TableResource::Replace.
-Status ImportRows(TableResource* resource, const RowLayout& layout, int bucket,
-                  const RowTensors& tensors, const tf::Tensor& removed);
+// Hands rows saved with `layout` to a part of the table (see Table::ImportRows) after a check of
+// shapes; `removed` is [n]. Slots of the rows that `layout` does not name are left out if
+// `saved_width` counts them. REQUIRES: called from within TableResource::Replace.
+Status ImportTensors(TableResource* resource, int part, int num_parts, const RowLayout& layout,
+                     int64_t saved_width, const RowTensors& tensors, const tf::Tensor& removed);
 
 // What a checkpoint holds of a table beside the rows.
 tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info);

@@ -124,11 +124,19 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   if (status.ok()) {
     status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   }
-  if (status.ok()) status = table_->Import(source.meta.layout, source.saved, runner, source.load_bucket);
+  if (status.ok()) status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
+                            source.load_part);
   initialized_ = status.ok();
   if (initialized_) return Status();
   return Error(status.code(), status.message(), " (table '", name(),
                "' is empty and uninitialized now)");
+}
+
+Status TableResource::Load(const RowLayout& layout, int num_parts, ParallelRunner* runner,
+                           const std::function<Status(int)>& load_part) {
+  ExclusiveLock lock(&lifecycle_);
+  EP_RETURN_IF_ERROR(CheckReady());
+  return table_->Import(layout, SavedAs(), num_parts, runner, load_part);
 }
 
 Status TableResource::CheckReady() const {

@@ -49,17 +49,23 @@ class TableResource : public tf::ResourceBase {
   // What a checkpoint says about the table in the save that `info` tells of.
   TableMeta Meta(const SaveInfo& info) const;
 
-  // Where Replace takes the new content from; see Table::Import for load_bucket.
+  // Where Replace takes the new content from; see Table::Import.
   struct Source {
     TableMeta meta;
     SavedAs saved;    // The checkpoint that the table goes on from, if any.
     tf::Tensor bank;  // [bank rows, dim]
-    std::function<Status(int)> load_bucket;
+    int num_parts = 0;
+    std::function<Status(int)> load_part;
   };
 
   // Replaces the content and makes the table ready. A source that does not fit the table leaves it
   // as it was; an error on the way leaves it empty and uninitialized, which the message says.
   Status Replace(const Source& source, ParallelRunner* runner);
+
+  // As Replace, for rows of a table that need not be this one: only the dim must agree. The rows
+  // keep the slots of `layout`; the table keeps its own bank and goes on from no checkpoint.
+  Status Load(const RowLayout& layout, int num_parts, ParallelRunner* runner,
+              const std::function<Status(int)>& load_part);
 
   // Runs `work` on the table, which stays ready and is not replaced meanwhile. FailedPrecondition,
   // at once, while the table is uninitialized or being replaced.

@@ -125,13 +125,15 @@ class TableImportOp : public TableKernel {
     if (source.meta.is_delta()) return ImportChain(ctx, checkpoint, resource);
     if (!checkpoint.empty()) source.saved = {source.meta.save_id, checkpoint};
     source.bank = bank;
-    source.load_bucket = [&](int bucket) {
+    source.num_parts = num_buckets_;
+    source.load_part = [&](int bucket) {
       RowTensors tensors;
       for (RowArray array : kRowArrays) {
         tensors.of(array) = ctx->input(kFirstImported + IndexOfArray(array, num_buckets_, bucket));
       }
       const tf::Tensor nothing(tf::DT_INT64, tf::TensorShape({0}));
-      return ImportRows(resource, source.meta.layout, bucket, tensors, nothing);
+      return ImportTensors(resource, bucket, num_buckets_, source.meta.layout,
+                           source.meta.layout.width(), tensors, nothing);
     };
     IntraOpRunner runner(ctx);
     return resource->Replace(source, &runner);

@@ -59,8 +59,9 @@ def test_tables_are_streamed_where_they_should_be(saver, tmp_path):
     assert ("EpTableExport" in types) == (not streamed)
 
 
-def test_train_and_evaluate(tmp_path):
-    estimator = trainer.estimator(str(tmp_path), save_every=3)
+@pytest.mark.parametrize("saver", ["stock", "scaffold"])
+def test_train_and_evaluate(saver, tmp_path):
+    estimator = trainer.estimator(str(tmp_path), save_every=3, saver=saver)
     results, _ = tf.estimator.train_and_evaluate(
         estimator,
         tf.estimator.TrainSpec(lambda: trainer.batches(0, 9), max_steps=9),
@@ -105,9 +106,10 @@ def receiver():
     return tf.estimator.export.ServingInputReceiver(features, features)
 
 
-def test_predict_and_exported_model_agree(tmp_path):
+@pytest.mark.parametrize("saver", ["stock", "scaffold"])
+def test_predict_and_exported_model_agree(saver, tmp_path):
     trainer.train(str(tmp_path / "model"), 5)
-    estimator = trainer.estimator(str(tmp_path / "model"))
+    estimator = trainer.estimator(str(tmp_path / "model"), saver=saver)
     predicted = [x["click"] for x in estimator.predict(lambda: trainer.batches(50, 51))]
 
     path = estimator.export_saved_model(str(tmp_path / "export"), receiver).decode()
@@ -142,7 +144,9 @@ def test_serving_in_a_new_process_needs_only_the_op_library(tmp_path):
 
 def test_resuming_with_a_table_the_checkpoint_lacks_names_it(tmp_path):
     trainer.train(str(tmp_path), 2)
-    estimator = tf.estimator.Estimator(_model_with_another_table, model_dir=str(tmp_path))
+    estimator = tf.estimator.Estimator(
+        _model_with_another_table, model_dir=str(tmp_path), params={"saver": "stock"}
+    )
     with pytest.raises((tf.errors.NotFoundError, ValueError), match="new"):
         estimator.train(lambda: trainer.batches(2, 3), max_steps=3)
 

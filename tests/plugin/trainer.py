@@ -63,24 +63,29 @@ def model_fn(features, labels, mode, params):
     weights = v1.get_variable("weights", [12], initializer=v1.ones_initializer())
     logits = tf.reduce_sum(tf.concat(inputs, axis=1) * weights, axis=1)
     scaffold = None
+    if params["saver"] == "scaffold":
+        saver = ep.checkpoint.saver(defer_build=True, max_to_keep=params["keep"])
+        scaffold = v1.train.Scaffold(saver=saver)
     if mode == tf.estimator.ModeKeys.PREDICT:
         predictions = {"click": tf.sigmoid(logits)}
         return tf.estimator.EstimatorSpec(
             mode,
             predictions=predictions,
+            scaffold=scaffold,
             export_outputs={"serving_default": tf.estimator.export.PredictOutput(predictions)},
         )
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
     if mode == tf.estimator.ModeKeys.EVAL:
         rows = v1.metrics.mean(tf.cast(user.size(), tf.float32))
-        return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"rows": rows})
+        metrics = {"rows": rows}
+        return tf.estimator.EstimatorSpec(
+            mode, loss=loss, eval_metric_ops=metrics, scaffold=scaffold
+        )
     sparse = ep.optimizers.lazy_adam.create_hash_optimizer(0.05)
     train = tf.group(
         sparse.minimize(loss, v1.train.get_global_step()),
         v1.train.AdamOptimizer(0.01).minimize(loss),
     )
-    if params.get("saver") == "scaffold":
-        scaffold = v1.train.Scaffold(saver=ep.checkpoint.saver(max_to_keep=params["keep"]))
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train, scaffold=scaffold)
 
 

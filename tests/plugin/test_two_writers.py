@@ -1,5 +1,6 @@
 """Two training processes on one model_dir: the second is told so before it overwrites anything."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -100,3 +101,17 @@ def test_what_killed_writers_left_is_removed(tmp_path):
         os.utime(str(directory), (yesterday, yesterday))
     trainer.train(str(tmp_path), 1)
     assert not left.exists() and young.exists() and other.exists()
+
+
+def test_a_directory_without_locks_is_written_with_a_warning(tmp_path, monkeypatch):
+    def no_locks(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(writer_lock.fcntl, "flock", no_locks)
+    lines = []
+    monkeypatch.setattr(writer_lock.notices, "warn_once", lines.append)
+    support.table()
+    with support.ready_session() as session:
+        ep.checkpoint.saver().save(session, str(tmp_path / "model"))
+    assert len(lines) == 1 and "cannot be locked" in lines[0] and str(tmp_path) in lines[0]
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model")

@@ -1,7 +1,6 @@
 """estimator_plugin: growing tables, through its public API as a model_fn uses it."""
 
 import tensorflow as tf
-from estimator_plugin.ops import table_ops
 
 import estimator_plugin as ep
 from benchmarks.system import (
@@ -12,6 +11,7 @@ from benchmarks.system import (
     System,
     uniform_initializer,
 )
+from estimator_plugin.ops import table_ops
 from estimator_plugin.optimizers import adagrad, gradient_descent, lazy_adam
 
 

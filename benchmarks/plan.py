@@ -94,7 +94,7 @@ def smoke_plan():
     kept = {
         "step": ("ours", "floor", "limit"),
         "growth": ("ours", "limit"),
-        "checkpoint": ("ours", "variable", "limit"),
+        "checkpoint": ("ours", "variable"),
         "estimator": ("ours", "floor"),
     }
     return [

@@ -7,6 +7,7 @@ work. It is there for the settings themselves and because Rec SDK programs call 
 import dataclasses
 import difflib
 import threading
+import typing
 
 from . import notices, validate
 
@@ -60,9 +61,9 @@ class Config:
     if_load: bool = False
     use_dynamic_expansion: bool = False
     is_incremental_checkpoint: bool = False
-    save_checkpoint_due_time: object = None
-    save_delta_checkpoints_secs: object = None
-    restore_model_version: object = None
+    save_checkpoint_due_time: typing.Optional[int] = None
+    save_delta_checkpoints_secs: typing.Optional[int] = None
+    restore_model_version: typing.Optional[int] = None
     recent_key_count_threshold: int = 0
 
     def __post_init__(self):

@@ -1,5 +1,7 @@
 """Embedding lookups: `sparse_lookup`."""
 
+import re
+
 import tensorflow as tf
 
 from . import combiners, constants, lookup_inputs, lookup_registry, notices, validate
@@ -7,7 +9,7 @@ from .ops import table_ops
 
 
 def sparse_lookup(
-    table,
+    hashtable,
     ids,
     send_count=None,
     is_train=True,
@@ -24,7 +26,7 @@ def sparse_lookup(
     """The embeddings of `ids`, new ids getting a row when training.
 
     Args:
-      table: EmbeddingTable of the graph.
+      hashtable: EmbeddingTable of the graph.
       ids: int32 or int64 tf.Tensor of any shape, tf.SparseTensor or tf.RaggedTensor. Every value
         but -1 is an id; -1 is no id, reads as zeros and takes no gradient.
       is_train: bool, default True. False never inserts: an id without a row reads as zeros, or as
@@ -60,7 +62,7 @@ def sparse_lookup(
 
     Semantics: `mx_rec.core.embedding.sparse_lookup` of the Rec SDK, with combiners added.
     """
-    table = lookup_registry.require_table("sparse_lookup", table)
+    table = lookup_registry.require_table("sparse_lookup", hashtable)
     owner = "lookup in table %r" % table.name
     _check_arguments(owner, send_count, modify_graph, batch, access_and_evict_config, kwargs)
     validate.boolean(owner, "is_train", is_train)
@@ -74,7 +76,7 @@ def sparse_lookup(
             "be trained; look the ids up outside, or pass is_grad=False" % owner
         )
     name = name or lookup_registry.default_name(table)
-    with tf.compat.v1.name_scope("%s/%s" % (table.name, name)):
+    with tf.compat.v1.name_scope("%s/%s" % (table.name, re.sub(r"[^\w.\-/]", "_", name))):
         weights = lookup_inputs.checked_weights(owner, weights, ids)
         default = lookup_inputs.default_row(owner, serving_default_value, table.dim)
         keys = lookup_inputs.flat_values(ids)
@@ -156,7 +158,9 @@ def _pooled_ragged(combiner, ids, embeddings, weights):
 
 def _zero_where_no_key(keys, embeddings):
     no_key = tf.expand_dims(tf.equal(keys, constants.NO_KEY), -1)
-    return tf.where(tf.broadcast_to(no_key, tf.shape(embeddings)), 0.0 * embeddings, embeddings)
+    return tf.where(
+        tf.broadcast_to(no_key, tf.shape(embeddings)), tf.zeros_like(embeddings), embeddings
+    )
 
 
 def _check_combiner(owner, ids, combiner, weights):

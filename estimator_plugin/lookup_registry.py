@@ -76,7 +76,7 @@ def tables_of_graph(graph=None):
 def require_table(owner, value):
     """`value` if it is an EmbeddingTable of the graph being built, else ValueError."""
     if not isinstance(value, EmbeddingTable):
-        validate.fail(owner, "table", value, "a table made by create_table")
+        validate.fail(owner, "hashtable", value, "a table made by create_table")
     if value.graph is not graph_state.outermost_graph():
         raise ValueError(
             "%s: table %r belongs to another graph; call create_table where this graph is built "

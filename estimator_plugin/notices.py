@@ -4,8 +4,6 @@ import threading
 
 import tensorflow as tf
 
-from . import validate
-
 _lock = threading.Lock()
 _said = set()
 
@@ -32,10 +30,3 @@ def no_meaning(owner, names):
     """Says once that the arguments `names` are accepted for compatibility and change nothing."""
     for name in sorted(names):
         info_once("%s: argument %s is accepted and has no effect" % (owner, name))
-
-
-def fusion(owner, use_fusion_optim):
-    """Checks the optimizers' argument use_fusion_optim and says that it changes nothing."""
-    validate.boolean(owner, "use_fusion_optim", use_fusion_optim)
-    if use_fusion_optim:
-        no_meaning("optimizers", ["use_fusion_optim"])

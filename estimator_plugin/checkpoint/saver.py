@@ -26,6 +26,7 @@ class StreamingSaver(tf.compat.v1.train.Saver):
           tf.errors.OpError: the save failed, e.g. for want of space; the checkpoints that were
             there are as they were, and the half-written one is removed.
         """
+        self.build()
         directory, basename = os.path.split(save_path)
         if kwargs.get("write_state", True):  # Else it is an export, not a model_dir.
             self._own(directory or ".")
@@ -34,6 +35,11 @@ class StreamingSaver(tf.compat.v1.train.Saver):
         except tf.errors.OpError:
             remove_temporary(directory or ".", basename)
             raise
+
+    def restore(self, sess, save_path):
+        """As `tf.compat.v1.train.Saver.restore`."""
+        self.build()  # An export restores before it has finished the graph.
+        super().restore(sess, save_path)
 
     def release(self):
         """Lets other processes write into the directories this saver has saved to."""
@@ -59,9 +65,10 @@ def saver(**kwargs):
       **kwargs: the arguments of `tf.compat.v1.train.Saver`; `builder` is filled in.
 
     Returns:
-      A tf.compat.v1.train.Saver. For an Estimator, give it to the EstimatorSpec in every mode:
-      `scaffold=tf.compat.v1.train.Scaffold(saver=ep.checkpoint.saver(max_to_keep=5))`, made after
-      all variables and tables are; or use `StreamingSaverHook`.
+      A tf.compat.v1.train.Saver. In an Estimator give it to the EstimatorSpec, in every mode:
+      `scaffold=tf.compat.v1.train.Scaffold(saver=ep.checkpoint.saver(defer_build=True))`, with
+      `max_to_keep=config.keep_checkpoint_max`; or leave model_fn alone and use
+      `StreamingSaverHook` in training.
 
     >>> saver = ep.checkpoint.saver(max_to_keep=3)
     >>> saver.save(session, "/tmp/model/model.ckpt", global_step=10)

@@ -10,6 +10,8 @@ import socket
 import threading
 import time
 
+from .. import notices
+
 LOCK_NAME = ".estimator_plugin.lock"
 
 _START = time.time()
@@ -49,16 +51,21 @@ class WriterLock:
             descriptor, holders = _held.pop(self._directory)
             if holders > 1:
                 _held[self._directory] = (descriptor, holders - 1)
-            else:
+            elif descriptor is not None:
                 os.close(descriptor)
             self._directory = None
 
 
 def _locked_file(directory):
-    path = os.path.join(directory, LOCK_NAME)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """The descriptor that holds the lock, or None where it cannot be had though nobody has it."""
+    descriptor = None
     try:
+        path = os.path.join(directory, LOCK_NAME)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, b"pid %d on %s\n" % (os.getpid(), socket.gethostname().encode()))
+        return descriptor
     except BlockingIOError:
         holder = os.read(descriptor, 200).decode("utf-8", "replace").strip()
         os.close(descriptor)
@@ -66,9 +73,14 @@ def _locked_file(directory):
             "another process (%s) writes checkpoints into %s; end it or choose another model_dir"
             % (holder or "unknown", directory)
         ) from None
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, ("pid %d on %s\n" % (os.getpid(), socket.gethostname())).encode("utf-8"))
-    return descriptor
+    except OSError as error:  # No locks here, no space, no right to write: the save will tell.
+        if descriptor is not None:
+            os.close(descriptor)
+        notices.warn_once(
+            "%s cannot be locked (%s): take care that only one process writes checkpoints into it"
+            % (directory, error)
+        )
+        return None
 
 
 def remove_temporary(directory, basename=None, before=None):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from .. import graph_state, lookup_registry, validate
+from .. import graph_state, lookup_registry, notices, validate
 from ..ops import table_ops
 from . import segments
 
@@ -169,6 +169,13 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
                 rule=self.rule,
                 on_non_finite=self._on_non_finite,
             )
+
+
+def check_fusion(owner, use_fusion_optim):
+    """Checks the argument use_fusion_optim, which changes nothing: every update is one op."""
+    validate.boolean(owner, "use_fusion_optim", use_fusion_optim)
+    if use_fusion_optim:
+        notices.no_meaning("optimizers", ["use_fusion_optim"])
 
 
 def _double_vector(values):

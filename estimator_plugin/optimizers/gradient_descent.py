@@ -1,7 +1,7 @@
 """Gradient descent."""
 
-from .. import notices, validate
-from .base import HashOptimizer
+from .. import validate
+from .base import HashOptimizer, check_fusion
 
 
 class GradientDescentOptimizer(HashOptimizer):
@@ -55,7 +55,7 @@ def create_hash_optimizer(
     `tf.compat.v1.train.GradientDescentOptimizer`.
     """
     owner = "optimizer %r" % (name,)
-    notices.fusion(owner, use_fusion_optim)
+    check_fusion(owner, use_fusion_optim)
     if weight_decay is None:
         weight_decay = 0.0
     else:

@@ -1,6 +1,7 @@
 """Adam on the rows of the step only."""
 
-from .. import notices, validate
+from .. import validate
+from .base import check_fusion
 from .beta_powers import BetaPowerOptimizer
 
 
@@ -62,5 +63,5 @@ def create_hash_optimizer(
     Semantics: `mx_rec.optimizers.lazy_adam` of the Rec SDK; `tf.compat.v1.train.AdamOptimizer` on
     the rows that a step touches.
     """
-    notices.fusion("optimizer %r" % (name,), use_fusion_optim)
+    check_fusion("optimizer %r" % (name,), use_fusion_optim)
     return LazyAdamOptimizer(learning_rate, beta1, beta2, epsilon, name, on_non_finite)

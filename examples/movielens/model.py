@@ -6,11 +6,13 @@ import estimator_plugin as ep
 
 DIM = 16
 BATCH_SIZE = 512
+MAX_STEPS = 700  # About 4.5 passes.
 DENSE_LEARNING_RATE = 0.001
 SPARSE_LEARNING_RATE = 0.02
-INITIAL_ACCUMULATOR = 0.1
+INITIAL_ACCUMULATOR = 0.01
+EMBEDDING_L2 = 0.02
 STDDEV = 0.01
-MLP = ep.model_fns.MlpConfig(hidden_units=(64, 32), dropout=0.2)
+MLP = ep.model_fns.MlpConfig(hidden_units=(64, 32), dropout=0.4)
 MODELS = ("deepfm", "wide_and_deep", "dcn_v2", "dlrm")
 
 
@@ -50,6 +52,7 @@ def make_model_fn(model, embedding):
     """One of `MODELS` on "hash_table" or "variable" embeddings."""
     options = ep.model_fns.ModelOptions(
         embedding=embedding,
+        embedding_l2=EMBEDDING_L2,
         optimizers=ep.model_fns.Optimizers(
             dense=lambda: tf.compat.v1.train.AdamOptimizer(DENSE_LEARNING_RATE),
             sparse=lambda: ep.optimizers.adagrad.create_hash_optimizer(

@@ -1,6 +1,6 @@
 """Trains a model on MovieLens-100K, on growing tables and on `tf.Variable`s, and compares the two.
 
-python -m examples.movielens.train [--model deepfm] [--max_steps 930] [--model_dir DIR]
+python -m examples.movielens.train [--model deepfm] [--max_steps 700] [--model_dir DIR]
 """
 
 import argparse
@@ -102,9 +102,8 @@ def main(argv=None):
 def _parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", choices=model.MODELS, default="deepfm")
-    parser.add_argument(
-        "--max_steps", type=int, default=930, help="steps of %d events" % model.BATCH_SIZE
-    )
+    steps = "steps of %d events; default %d" % (model.BATCH_SIZE, model.MAX_STEPS)
+    parser.add_argument("--max_steps", type=int, default=model.MAX_STEPS, help=steps)
     parser.add_argument("--model_dir", help="default: a new temporary directory")
     arguments = parser.parse_args(argv)
     if arguments.model_dir is None:

@@ -13,7 +13,7 @@ constexpr uint32_t kNoRow = 0xffffffffu;
 constexpr uint32_t kMaxRowsPerBucket = 1u << 31;
 
 inline int64_t MakeAddress(int bucket, uint32_t row) {
-  return (static_cast<int64_t>(bucket) << 32) | row;
+  return static_cast<int64_t>(bucket) * (int64_t{1} << 32) + row;  // Defined below zero too.
 }
 // Negative for a negative address: callers compare it unsigned with the number of buckets.
 inline int64_t BucketOfAddress(int64_t address) { return address >> 32; }

@@ -18,6 +18,8 @@ import tempfile
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SMOKE = os.path.join(_ROOT, "tests", "compat", "smoke.py")
 
+_QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
 Target = collections.namedtuple("Target", "tensorflow python requirements")
 # The upper limits are those of the time: these releases pinned none themselves.
 _TARGETS = (
@@ -37,7 +39,7 @@ def find_python(version):
     candidates += sorted(glob.glob(os.path.join(pyenv, "versions", version + ".*/bin/python")))
     for candidate in candidates:
         # A version manager's stand-in may be there for a version that is not.
-        if candidate and subprocess.run([candidate, "--version"]).returncode == 0:
+        if candidate and subprocess.run([candidate, "--version"], **_QUIET).returncode == 0:
             return candidate
     return None
 

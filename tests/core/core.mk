@@ -23,17 +23,39 @@ GTEST_OBJECTS := build/core/gtest/gtest-all.o build/core/gtest/gtest_main.o
 CORE_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(shell find ops/core -name '*.cc'))
 TEST_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(wildcard tests/core/*_test.cc))
 
+FUZZ_TARGETS := $(patsubst tests/core/fuzz/%_fuzz.cc,%,$(wildcard tests/core/fuzz/*_fuzz.cc))
+FUZZ_SECONDS ?= 4
+FUZZ_OBJECTS := $(FUZZ_TARGETS:%=$(OUT)/tests/core/fuzz/%_fuzz.o) $(OUT)/tests/core/fuzz/driver.o
+
 ifeq ($(GTEST),)
 $(error GoogleTest was not found)
 endif
 
-.PHONY: run
+.PHONY: run fuzz
 run: $(OUT)/core_test
 	$< --gtest_brief=1
+
+# Each fuzz target for FUZZ_SECONDS; part of `run` where the sanitizers see what goes wrong.
+fuzz: $(FUZZ_TARGETS:%=$(OUT)/fuzz/%)
+	@for target in $(FUZZ_TARGETS); do \
+		$(OUT)/fuzz/$$target $(FUZZ_SECONDS) \
+			$$(find tests/core/fuzz/corpus/$$target -type f 2>/dev/null) || exit 1; \
+	done
+
+ifeq ($(MODE),address)
+run: fuzz
+endif
 
 $(OUT)/core_test: $(CORE_OBJECTS) $(TEST_OBJECTS) $(GTEST_OBJECTS)
 	@echo "Linking $@"
 	@$(CXX) $(FLAGS) $^ -o $@
+
+$(OUT)/fuzz/%: $(OUT)/tests/core/fuzz/%_fuzz.o $(OUT)/tests/core/fuzz/driver.o $(CORE_OBJECTS)
+	@mkdir -p $(@D)
+	@echo "Linking $@"
+	@$(CXX) $(FLAGS) $^ -o $@
+
+.SECONDARY: $(FUZZ_OBJECTS)
 
 $(OUT)/ops/%.o: ops/%.cc
 	@mkdir -p $(@D)
@@ -50,4 +72,4 @@ build/core/gtest/%.o: $(GTEST)/src/%.cc
 	@echo "Compiling $< ($(MODE))"
 	@$(CXX) $(TEST_STANDARD) -O1 -w -I $(GTEST) -I $(GTEST)/include -c $< -o $@
 
--include $(CORE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
+-include $(CORE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)

@@ -177,7 +177,7 @@ TEST(TableLookupTest, GatherRejectsAddressesThatNameNoRow) {
       -2,
       INT64_MIN,
       INT64_MAX,
-      MakeAddress(-1, 0)};
+      -(int64_t{1} << 32)};
   for (int64_t bad : bad_addresses) {
     const Status status = TryGather(table.get(), {good, bad, good});
     EXPECT_ERROR(status, Code::kInvalidArgument, "colours");

@@ -144,7 +144,7 @@ def test_ids_that_are_no_tensor():
 
 @pytest.mark.parametrize("table", ["user", None, 3])
 def test_wrong_table(table):
-    with pytest.raises(ValueError, match="sparse_lookup: table must be a table made by"):
+    with pytest.raises(ValueError, match="sparse_lookup: hashtable must be a table made by"):
         ep.sparse_lookup(table, [1])
 
 
@@ -223,6 +223,19 @@ def test_names():
         ep.sparse_lookup(table, [1], name=name)
     names = [lookup.name for lookup in lookup_registry.lookups_of(table)]
     assert names == ["sparse_lookup_0", "sparse_lookup_1", "mine"]
+
+
+def test_names_that_are_no_scopes():
+    lookup = ep.sparse_lookup(support.table(), [1], name="my lookup: 1")
+    assert "user/my_lookup__1" in lookup.name
+
+
+def test_shapes_of_more_than_2_to_the_31_ids():
+    table = support.table()
+    embeddings = ep.sparse_lookup(table, v1.placeholder(tf.int64, [65536, 65536, 2]))
+    assert embeddings.shape.as_list() == [65536, 65536, 2, 4]
+    addresses = v1.get_collection("ASCEND_SPARSE_LOOKUP_ID_OFFSET")[0]
+    assert addresses.shape.as_list() == [2**33]
 
 
 def test_stopped_gradients():

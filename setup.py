@@ -96,11 +96,13 @@ setuptools.setup(
     python_requires=">=3.7",
     packages=sorted(packages()),
     package_dir=packages(),
+    entry_points={"console_scripts": ["estimator_plugin = estimator_plugin.cli.main:main"]},
     package_data={"estimator_plugin.ops": OPS_BUILD.source_files()},
     # TensorFlow itself is no hard requirement: hosts with an NPU pin their own.
     extras_require={
         "tf": ["tensorflow-cpu==2.15.1"],
-        "test": ["pytest>=7", "pytest-xdist>=3", "setuptools>=70.1,<81", "wheel"],
+        "parquet": ["pyarrow"],  # For `export --format parquet`.
+        "test": ["pytest>=7", "pytest-xdist>=3", "pyarrow<20", "setuptools>=70.1,<81", "wheel"],
         "lint": ["ruff==0.17.6", "clang-format==23.1.5"],
     },
     distclass=Distribution,

@@ -1,0 +1,1 @@
+"""The command line: `python -m estimator_plugin`, one module per command."""

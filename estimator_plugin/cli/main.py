@@ -1,0 +1,69 @@
+"""Arguments, errors and exit codes of the command line.
+
+Exit codes: 0 is done; 1 is that verify found damage, diff a difference, or inspect no such key; 2
+is wrong arguments or files that cannot be read.
+"""
+
+import argparse
+import os
+import sys
+
+import tensorflow as tf
+
+from ..version import __version__
+from . import diff, export, inspect, merge, verify
+from . import list as list_command
+from .progress import Progress
+from .report import UNUSABLE, show
+
+_COMMANDS = {
+    "list": list_command,
+    "inspect": inspect,
+    "verify": verify,
+    "diff": diff,
+    "merge": merge,
+    "export": export,
+}
+
+
+def main(arguments=None):
+    """Runs one command.
+
+    Args:
+      arguments: list of str; None is those of the process.
+
+    Returns:
+      The exit code.
+    """
+    tf.get_logger().setLevel("ERROR")
+    parsed = _parser().parse_args(arguments)
+    try:
+        report = _COMMANDS[parsed.command].run(parsed, Progress())
+        show(report, parsed.json, sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:  # The reader, such as `head`, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError, tf.errors.OpError) as error:
+        message = error.message if isinstance(error, tf.errors.OpError) else str(error)
+        sys.stderr.write("estimator_plugin %s: %s\n" % (parsed.command, message))
+        return UNUSABLE
+    return report.exit_code
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="estimator_plugin",
+        description="Looks into TensorFlow checkpoints that hold growing embedding tables.",
+        epilog="Exit codes: 0 done; 1 verify found damage, diff a difference or inspect no such "
+        "key; 2 wrong arguments or unreadable files.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.required = True
+    for name, command in _COMMANDS.items():
+        summary = command.__doc__.splitlines()[0].partition(": ")[2]
+        sub = commands.add_parser(name, help=summary, description=summary)
+        command.add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print JSON for scripts")
+    return parser

@@ -21,6 +21,9 @@ class GraphState:
         self.lookups = []  # lookup_registry.Lookup, in order of creation.
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
+        self.savers = []  # Streaming savers, in order of creation.
+        self.model_dir = None  # Where the run saves, if its model_fn has said.
+        self.has_save_hook = False  # Whether somebody gave it an IncrementalSaveHook.
         self._optimizer_names = {}  # HashOptimizer -> its name in this graph.
         self._optimizer_variables = {}  # HashOptimizer -> its variables.
 

@@ -1,5 +1,7 @@
 """Hooks for `tf.estimator` and `MonitoredTrainingSession`."""
 
+from .incremental_save import IncrementalSaveHook
 from .progress import ProgressHook
+from .warm_start import WarmStartHook
 
-__all__ = ["ProgressHook"]
+__all__ = ["IncrementalSaveHook", "ProgressHook", "WarmStartHook"]

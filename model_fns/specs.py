@@ -4,7 +4,8 @@ import collections
 
 import tensorflow as tf
 
-from estimator_plugin import checkpoint
+from estimator_plugin import checkpoint, get_config, graph_state
+from estimator_plugin.hooks import incremental_save
 
 DEFAULT_SERVING_KEY = tf.compat.v1.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
@@ -41,13 +42,25 @@ def train_spec(options, forward, targets, config):
     penalty = _regularization(forward.inputs, options.embedding_l2)
     for name, rows in forward.embeddings.row_counts().items():
         tf.compat.v1.summary.scalar("rows/" + name, rows)
+    # Deferred: what hooks add to the graph in `begin` is saved too.
+    scaffold = _scaffold(config, defer_build=True)
     return tf.estimator.EstimatorSpec(
         tf.estimator.ModeKeys.TRAIN,
         loss=loss,
         train_op=_train_op(loss + penalty, forward.embeddings, options.optimizers),
-        # Deferred: what hooks add to the graph in `begin` is saved too.
-        scaffold=_scaffold(config, defer_build=True),
+        scaffold=scaffold,
+        training_chief_hooks=_save_hooks(config, scaffold),
     )
+
+
+def _save_hooks(config, scaffold):
+    """What `init(is_incremental_checkpoint=True)` asks for; an IncrementalSaveHook in `hooks=`
+    takes its place."""
+    model_dir = None if config is None else config.model_dir
+    graph_state.of().model_dir = model_dir
+    if model_dir is None or not get_config().is_incremental_checkpoint:
+        return []
+    return [incremental_save.default_hook(model_dir, scaffold)]
 
 
 def _regularization(inputs, embedding_l2):

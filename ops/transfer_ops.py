@@ -137,8 +137,8 @@ def commit_save(prefix, table_names, handles, name=None):
       name: optional name of the operation.
 
     Returns:
-      bool tensor [number of tables]: False where another save of the table began after this one;
-      its changes stay changes.
+      bool tensor [number of tables]: whether the next delta is relative to it now. False where
+      another save of the table began after this one; its changes stay changes.
 
     Raises:
       tf.errors.NotFoundError: when run, there is no such checkpoint, or it lacks a table.

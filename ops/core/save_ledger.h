@@ -27,6 +27,14 @@ class SaveLedger {
     return base_;
   }
 
+  // Whether `saved` is the base, which goes by that path from now on.
+  bool IsBase(const SavedAs& saved) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!base_.exists() || base_.save_id != saved.save_id) return false;
+    base_.checkpoint = saved.checkpoint;
+    return true;
+  }
+
   // A number for the save that begins now; the one before it can no longer be committed.
   uint64_t Begin() {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -74,7 +74,7 @@ class Table {
   bool can_save_delta() const;
 
   // The checkpoint that the save of this number went into is whole: it is the base of the next
-  // delta. False, and nothing happens, when another save began after it.
+  // delta. Whether it is the base now: false, and nothing happens, when another save began after it.
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
@@ -113,7 +113,7 @@ class Table {
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
   Status CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& rows) const;
-  static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row);
+  static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found);
 
   const TableOptions options_;
   int bucket_shift_ = 64;

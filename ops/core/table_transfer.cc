@@ -129,6 +129,7 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
 template <typename V>
 bool Table<V>::CommitSave(const SavedAs& saved) {
   SharedLock layout(&layout_lock_);
+  if (saves_.IsBase(saved)) return true;
   if (!saves_.Commit(saved)) return false;
   for (const auto& bucket : buckets_) {
     ExclusiveLock lock(&bucket->lock);
@@ -181,15 +182,15 @@ Status Table<V>::CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& ro
 }
 
 template <typename V>
-Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row) {
+Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found) {
   const uint64_t hash = MixKey(key);
   *row = bucket->index.Find(key, hash);
-  if (*row == kNoRow) {
-    EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
-    EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
-    bucket->index.Insert(key, hash, *row);
-    bucket->changes.AddRow(*row);
-  }
+  *found = *row != kNoRow;
+  if (*found) return Status();
+  EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
+  EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
+  bucket->index.Insert(key, hash, *row);
+  bucket->changes.AddRow(*row);
   return Status();
 }
 
@@ -206,12 +207,9 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
     if (row != kNoRow) bucket->store->Free(row);
   }
-  const auto live_rows = [&] {
-    int64_t live = 0;
-    for (int64_t b = buckets.begin; b < buckets.end; ++b) live += buckets_[b]->store->live();
-    return live;
-  };
-  const bool first = live_rows() == 0;
+  const bool first = std::all_of(
+      buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
+      [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->live() == 0; });
   if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
     EP_RETURN_IF_ERROR(buckets_[buckets.begin]->index.Reserve(rows.rows));
     EP_RETURN_IF_ERROR(buckets_[buckets.begin]->store->Reserve(rows.rows));
@@ -220,7 +218,12 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
   for (int64_t i = 0; i < rows.rows; ++i) {
     Bucket<V>* const bucket = bucket_of(rows.keys[i]);
     uint32_t row;
-    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], bucket, &row));
+    bool found;
+    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], bucket, &row, &found));
+    if (first && found) {
+      return Error(Code::kDataLoss, "table '", options_.name, "': key ", rows.keys[i],
+                   " occurs twice in bucket ", buckets.begin, " of ", options_.num_buckets);
+    }
     const V* const values = rows.values + i * rows.width;
     if (same_layout) {
       std::copy_n(values, layout_.width(), bucket->row(row));
@@ -230,10 +233,6 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     if (rows.counts != nullptr && rows.last_seen != nullptr) {
       bucket->store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
     }
-  }
-  if (first && live_rows() != rows.rows) {
-    return Error(Code::kDataLoss, "table '", options_.name, "': a key occurs twice in bucket ",
-                 buckets.begin, " of ", options_.num_buckets);
   }
   return Status();
 }

@@ -1,0 +1,62 @@
+"""What the tables of a graph count their changes from, asked and told in a session."""
+
+import collections
+
+import tensorflow as tf
+
+from ..ops import table_ops
+
+BaseState = collections.namedtuple(
+    "BaseState",
+    [
+        "prefix",  # str, the checkpoint all tables count from; "" where they have none in common.
+        "can_save_delta",  # bool, whether all changes since are known.
+    ],
+)
+
+
+class TableBases:
+    """The ops that commit saves and read bases; made while the graph is still open.
+
+    Args:
+      tables: EmbeddingTables of the default graph.
+    """
+
+    def __init__(self, tables):
+        by_device = collections.OrderedDict()
+        for table in tables:
+            by_device.setdefault(table.handle.device, []).append(table)
+        self.tables = list(tables)
+        self._commits = []
+        with tf.name_scope("table_bases"):
+            self._prefix = tf.compat.v1.placeholder(tf.string, [], "prefix")
+            for device, group in by_device.items():
+                with tf.device(device):
+                    self._commits.append(
+                        table_ops.commit_save(
+                            self._prefix, [t.name for t in group], [t.handle for t in group]
+                        )
+                    )
+            self._bases = []
+            for table in tables:
+                with tf.device(table.handle.device):
+                    self._bases.append(tuple(table_ops.table_save_base(table.handle)))
+
+    def commit(self, session, prefix):
+        """Makes `prefix`, a checkpoint on disk, the base of all tables it is the newest save of.
+
+        Returns:
+          Whether it is the base of all tables now.
+
+        Raises:
+          tf.errors.OpError: the checkpoint cannot be read.
+        """
+        committed = session.run(self._commits, {self._prefix: prefix})
+        return all(flag for flags in committed for flag in flags)
+
+    def read(self, session):
+        """The BaseState of the tables."""
+        bases = session.run(self._bases)
+        prefixes = {tf.compat.as_str_any(prefix) for prefix, _ in bases}
+        prefix = prefixes.pop() if len(prefixes) == 1 else ""
+        return BaseState(prefix, bool(prefix) and all(complete for _, complete in bases))

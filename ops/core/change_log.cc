@@ -27,8 +27,6 @@ void ChangeLog::RemoveRow(uint32_t row, int64_t key, int64_t live) {
   }
 }
 
-void ChangeLog::MarkAllChanged() { std::fill(marks_.begin(), marks_.end(), kChanged); }
-
 void ChangeLog::Capture() {
   std::replace(marks_.begin(), marks_.end(), static_cast<uint8_t>(kChanged),
                static_cast<uint8_t>(kCaptured));

@@ -20,7 +20,6 @@ class ChangeLog {
   // A row that was freed. `live` bounds the list of removed keys: a delta that lists more keys than
   // the bucket has rows is worse than a full checkpoint.
   void RemoveRow(uint32_t row, int64_t key, int64_t live);
-  void MarkAllChanged();
 
   // Begins a save: everything that changed since the last commit belongs to it.
   void Capture();
@@ -46,7 +45,7 @@ class ChangeLog {
     bool lost = false;  // There were too many to keep.
   };
 
-  std::vector<uint8_t> marks_;  // By row number.
+  std::vector<uint8_t> marks_;   // By row number.
   bool keeps_removals_ = false;  // Before the first save there is nothing to remove from.
   Removals current_;
   Removals captured_;

@@ -83,9 +83,8 @@ void GradientSums<V>::Partition(const std::vector<GradientSegment<V>>& segments,
   if (n > 1) {
     runner->Run(n, [&](int chunk) {
       std::vector<int64_t> counts(n, 0);
-      ForEachIn(RangeOfShard(total, n, chunk), segments, dim, [&](int64_t address, const V*) {
-        ++counts[ShardOfHash(MixKey(address), n)];
-      });
+      ForEachIn(RangeOfShard(total, n, chunk), segments, dim,
+                [&](int64_t address, const V*) { ++counts[ShardOfHash(MixKey(address), n)]; });
       next[chunk] = counts;
     });
   }

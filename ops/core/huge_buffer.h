@@ -39,9 +39,7 @@ class HugeBuffer {
 class HugeArena {
  public:
   // Starts over with room for `bytes` bytes and `arrays` arrays.
-  void Reset(int64_t bytes, int64_t arrays) {
-    next_ = buffer_.Grow(bytes + arrays * kAlignment);
-  }
+  void Reset(int64_t bytes, int64_t arrays) { next_ = buffer_.Grow(bytes + arrays * kAlignment); }
 
   // REQUIRES: what was announced to Reset is not used up.
   template <typename T>

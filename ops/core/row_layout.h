@@ -3,7 +3,6 @@
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_LAYOUT_H_
 
 #include <algorithm>
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>

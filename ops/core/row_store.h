@@ -46,10 +46,13 @@ class RowStore {
   uint32_t used() const { return used_; }
   int64_t live() const { return live_; }
   int64_t row_bytes() const { return row_bytes_; }
-  // Whether the row has a key: one bit a row, so that asking it of a whole batch stays in the cache.
+  // Whether the row has a key: one bit a row, so that asking it of a whole batch stays in the
+  // cache.
   bool IsLive(uint32_t row) const { return row < used_ && (live_bits_[row / 64] >> row % 64 & 1); }
 
-  char* row(uint32_t index) const { return arrays_.rows + static_cast<int64_t>(index) * row_bytes_; }
+  char* row(uint32_t index) const {
+    return arrays_.rows + static_cast<int64_t>(index) * row_bytes_;
+  }
   char* rows() const { return arrays_.rows; }
   int64_t* keys() const { return arrays_.keys; }
   int32_t* counts() const { return arrays_.counts; }
@@ -93,8 +96,8 @@ class RowStore {
   int64_t live_ = 0;
   bool has_usage_ = false;
   std::vector<uint64_t> live_bits_;
-  int64_t huge_begin_ = 0;   // The next huge page to make, as an offset into the rows array,
-  int64_t huge_at_ = 0;      // and how far the rows must reach before it is made.
+  int64_t huge_begin_ = 0;  // The next huge page to make, as an offset into the rows array,
+  int64_t huge_at_ = 0;     // and how far the rows must reach before it is made.
   std::vector<uint32_t> free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
 };

@@ -63,10 +63,10 @@ inline Status FirstError(const std::vector<Status>& statuses) {
 
 }  // namespace estimator_plugin
 
-#define EP_RETURN_IF_ERROR(expression)                     \
-  do {                                                     \
-    ::estimator_plugin::Status ep_status_ = (expression);  \
-    if (!ep_status_.ok()) return ep_status_;               \
+#define EP_RETURN_IF_ERROR(expression)                    \
+  do {                                                    \
+    ::estimator_plugin::Status ep_status_ = (expression); \
+    if (!ep_status_.ok()) return ep_status_;              \
   } while (false)
 
 #endif  // ESTIMATOR_PLUGIN_OPS_CORE_STATUS_H_

@@ -103,8 +103,11 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
     rows += bucket.store->live();
   }
   for (int b = 0; b < options_.num_buckets; ++b) {
-    buckets_[b]->store = std::move(stores[b]);
-    buckets_[b]->changes.MarkAllChanged();
+    Bucket<V>& bucket = *buckets_[b];
+    bucket.store = std::move(stores[b]);
+    for (uint32_t r = 0; r < bucket.store->used(); ++r) {
+      if (bucket.store->IsLive(r)) bucket.changes.MarkChanged(r);
+    }
   }
   // A table's first optimizer meets rows of its first batch only: no state was lost.
   *changed = rows > 0 && !layout_.slots.empty();

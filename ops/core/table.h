@@ -53,9 +53,8 @@ class Table {
 
   // Sums the gradients of each address over all segments, in segment order, and applies one update
   // per row. kNoAddress is ignored. On any error no row has changed.
-  Status ApplyGradients(const UpdateRule<V>& rule,
-                        const std::vector<GradientSegment<V>>& segments, OnNonFinite on_non_finite,
-                        ParallelRunner* runner, UpdateResult* result);
+  Status ApplyGradients(const UpdateRule<V>& rule, const std::vector<GradientSegment<V>>& segments,
+                        OnNonFinite on_non_finite, ParallelRunner* runner, UpdateResult* result);
 
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
@@ -74,12 +73,13 @@ class Table {
   bool can_save_delta() const;
 
   // The checkpoint that the save of this number went into is whole: it is the base of the next
-  // delta. Whether it is the base now: false, and nothing happens, when another save began after it.
+  // delta. Whether it is the base now: false, and nothing happens, when another save began after
+  // it.
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
-  // Replaces the whole content: Clear, take over `layout`, then load_part(i) for 0 to num_parts - 1,
-  // in parallel; each calls ImportRows for part i alone. `saved` is the checkpoint that the rows
+  // Replaces the whole content: Clear, take over `layout`, then load_part(i) for 0 to num_parts -
+  // 1, in parallel; each calls ImportRows for part i alone. `saved` is the checkpoint that the rows
   // come from, if the table goes on from it; else all rows count as changed. After an error the
   // table is empty. REQUIRES: num_parts divides the number of buckets.
   Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
@@ -101,8 +101,8 @@ class Table {
   void InitializeRow(int64_t key, V* row) const;
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
 
-  Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
-                       int64_t* addresses, V* embeddings, ParallelRunner* runner);
+  Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing, int64_t* addresses,
+                       V* embeddings, ParallelRunner* runner);
   // Turns a few of the places that rows have filled into huge pages.
   void MakeHugePages();
   // REQUIRES: the bucket's lock is held exclusively.

@@ -22,8 +22,8 @@ struct TableMeta {
   int num_buckets = 0;
   RowLayout layout;
   InitializerSpec initializer;
-  uint64_t save_id = 0;   // See SavedAs.
-  std::string parent;     // The checkpoint a delta is relative to, in the same directory; else "".
+  uint64_t save_id = 0;    // See SavedAs.
+  std::string parent;      // The checkpoint a delta is relative to, in the same directory; else "".
   uint64_t parent_id = 0;  // Its save_id.
 
   bool is_delta() const { return !parent.empty(); }

@@ -19,10 +19,10 @@ struct TableOptions {
 };
 
 struct TableStats {
-  int64_t rows = 0;           // Live rows.
-  int64_t bytes = 0;          // Memory in use for rows, metadata and index.
+  int64_t rows = 0;            // Live rows.
+  int64_t bytes = 0;           // Memory in use for rows, metadata and index.
   int64_t keys_looked_up = 0;  // Keys asked for since creation, kNoKey not counted.
-  int64_t keys_found = 0;     // Those that had a row already.
+  int64_t keys_found = 0;      // Those that had a row already.
   int64_t rows_inserted = 0;
   int64_t rows_removed = 0;
   int64_t rows_updated = 0;
@@ -42,9 +42,9 @@ enum class SaveKind { kFull, kDelta };
 
 struct SaveInfo {
   SaveKind kind;
-  RowLayout layout;    // Of all rows of the save.
-  uint64_t save_id;    // See SavedAs.
-  SavedAs parent;      // What a delta is relative to.
+  RowLayout layout;  // Of all rows of the save.
+  uint64_t save_id;  // See SavedAs.
+  SavedAs parent;    // What a delta is relative to.
 };
 
 }  // namespace estimator_plugin

@@ -1,6 +1,6 @@
-// EpSaveTables, EpRestoreTables, EpCommitSave, EpTableSaveBase: tables written to and read from a TensorFlow checkpoint bucket by
-// bucket, without a copy of a table in memory. The names and bytes are those that TensorFlow's own
-// savers write from EpTableExport.
+// EpSaveTables, EpRestoreTables, EpCommitSave, EpTableSaveBase: tables written to and read from a
+// TensorFlow checkpoint bucket by bucket, without a copy of a table in memory. The names and bytes
+// are those that TensorFlow's own savers write from EpTableExport.
 
 #include <memory>
 #include <string>
@@ -42,8 +42,8 @@ Status InCheckpoint(const std::string& doing, const std::string& table, const st
                     const tf::Status& status) {
   const Status plain = FromTensorFlow(status);
   if (plain.ok()) return plain;
-  return Error(plain.code(), doing, " table '", table, "', checkpoint '", prefix, "': ",
-               plain.message());
+  return Error(plain.code(), doing, " table '", table, "', checkpoint '", prefix,
+               "': ", plain.message());
 }
 
 // A kernel over the inputs prefix, table names and handles.
@@ -202,8 +202,8 @@ class TableLoadOp : public TableKernel {
     if (table.dims() != 0) return WrongShape(*resource, "table_name", table.shape(), "a scalar");
     IntraOpRunner runner(ctx);
     EP_RETURN_IF_ERROR(LoadTable(ctx->env(), std::string(table.scalar<tf::tstring>()()),
-                                 std::string(prefix.scalar<tf::tstring>()()), with_slots_,
-                                 resource, &runner));
+                                 std::string(prefix.scalar<tf::tstring>()()), with_slots_, resource,
+                                 &runner));
     return SetInt64Output(ctx, 0, resource->table()->size());
   }
 

@@ -47,8 +47,8 @@ Status LoadPart(TableInCheckpoint* link, ShardRange buckets, const RowLayout& la
     RowTensors rows;
     tf::Tensor removed;
     EP_RETURN_IF_ERROR(link->ReadBucket(static_cast<int>(bucket), &rows, &removed));
-    EP_RETURN_IF_ERROR(ImportTensors(resource, part, num_parts, layout,
-                                     link->meta().layout.width(), rows, removed));
+    EP_RETURN_IF_ERROR(ImportTensors(resource, part, num_parts, layout, link->meta().layout.width(),
+                                     rows, removed));
   }
   return Status();
 }
@@ -93,9 +93,9 @@ Status TableInCheckpoint::Read(const std::string& name, tf::DataType dtype, int 
   tf::TensorShape shape;
   EP_RETURN_IF_ERROR(Named(reader->LookupDtypeAndShape(name, &found, &shape)));
   if (found != dtype || shape.dims() != rank) {
-    return Error(Code::kDataLoss, "restoring table '", table_, "', checkpoint '", prefix_, "': ",
-                 name, " is ", tf::DataTypeString(found), " ", shape.DebugString(), ", want ",
-                 tf::DataTypeString(dtype), " of rank ", rank);
+    return Error(Code::kDataLoss, "restoring table '", table_, "', checkpoint '", prefix_,
+                 "': ", name, " is ", tf::DataTypeString(found), " ", shape.DebugString(),
+                 ", want ", tf::DataTypeString(dtype), " of rank ", rank);
   }
   *tensor = tf::Tensor(dtype, shape);
   if (!tensor->IsInitialized()) {
@@ -175,8 +175,8 @@ Status RestoreTable(tf::Env* env, const std::string& table, const std::string& p
       tf::Tensor removed;
       EP_RETURN_IF_ERROR(link->ReadBucket(bucket, &rows, &removed));
       const RowLayout& layout = link->meta().layout;
-      EP_RETURN_IF_ERROR(ImportTensors(resource, bucket, source.num_parts, layout, layout.width(),
-                                       rows, removed));
+      EP_RETURN_IF_ERROR(
+          ImportTensors(resource, bucket, source.num_parts, layout, layout.width(), rows, removed));
     }
     return Status();
   };
@@ -209,8 +209,8 @@ Status LoadTable(tf::Env* env, const std::string& table, const std::string& pref
   const auto load_part = [&](int part) {
     const ShardRange buckets = RangeOfShard(meta.num_buckets, num_parts, part);
     for (const std::unique_ptr<TableInCheckpoint>& link : chain) {
-      EP_RETURN_IF_ERROR(LoadPart(link.get(), buckets, kept(link->meta().layout), part, num_parts,
-                                  resource));
+      EP_RETURN_IF_ERROR(
+          LoadPart(link.get(), buckets, kept(link->meta().layout), part, num_parts, resource));
     }
     return Status();
   };

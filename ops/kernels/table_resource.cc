@@ -124,7 +124,8 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   if (status.ok()) {
     status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   }
-  if (status.ok()) status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
+  if (status.ok())
+    status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
                             source.load_part);
   initialized_ = status.ok();
   if (initialized_) return Status();

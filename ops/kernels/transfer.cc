@@ -91,8 +91,7 @@ class TableExportOp : public ReadyTableKernel {
       ctx->set_output(kBank, BankTensor(*resource));
       return Status();
     };
-    const auto visit = [&](int bucket, const BucketView<Value>& view,
-                           const std::vector<int64_t>&) {
+    const auto visit = [&](int bucket, const BucketView<Value>& view, const std::vector<int64_t>&) {
       const RowTensors tensors = ViewTensors(view, width);
       for (RowArray array : kRowArrays) {
         ctx->set_output(IndexOfArray(array, num_buckets_, bucket), tensors.of(array));

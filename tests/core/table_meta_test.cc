@@ -22,6 +22,9 @@ TableMeta Example() {
   meta.initializer.kind = "truncated_normal";
   meta.initializer.arguments = {0.0, 0.05};
   meta.initializer.seed = ~uint64_t{0};
+  meta.save_id = ~uint64_t{1};
+  meta.parent = "model.ckpt-7";
+  meta.parent_id = 3;
   return meta;
 }
 
@@ -36,6 +39,9 @@ void ExpectSame(const TableMeta& a, const TableMeta& b) {
   EXPECT_EQ(a.initializer.kind, b.initializer.kind);
   EXPECT_EQ(a.initializer.arguments, b.initializer.arguments);
   EXPECT_EQ(a.initializer.seed, b.initializer.seed);
+  EXPECT_EQ(a.save_id, b.save_id);
+  EXPECT_EQ(a.parent, b.parent);
+  EXPECT_EQ(a.parent_id, b.parent_id);
 }
 
 void ExpectRoundTrip(const TableMeta& meta) {
@@ -50,7 +56,8 @@ TEST(TableMetaTest, TheTextIsFixed) {
             "format_version=1\nhash_version=1\nkey_dtype=int32\nvalue_dtype=float32\n"
             "num_buckets=64\ndim=16\nslots=m:0,accumulator:0.10000000000000001\n"
             "initializer=truncated_normal\ninitializer_arguments=0,0.050000000000000003\n"
-            "seed=18446744073709551615\n");
+            "seed=18446744073709551615\nsave_id=18446744073709551614\nparent=model.ckpt-7\n"
+            "parent_id=3\n");
 }
 
 TEST(TableMetaTest, ARoundTripKeepsEveryFact) {
@@ -60,6 +67,7 @@ TEST(TableMetaTest, ARoundTripKeepsEveryFact) {
   bare.initializer.kind = "bank";
   bare.initializer.arguments.clear();
   bare.initializer.seed = 0;
+  bare.parent.clear();
   ExpectRoundTrip(bare);
 }
 
@@ -117,13 +125,14 @@ std::string With(const std::string& name, const std::string& value, bool keep = 
 TEST(TableMetaTest, AMissingFieldIsNamed) {
   for (const char* name :
        {"format_version", "hash_version", "key_dtype", "value_dtype", "num_buckets", "dim", "slots",
-        "initializer", "initializer_arguments", "seed"}) {
+        "initializer", "initializer_arguments", "seed", "save_id", "parent", "parent_id"}) {
     EXPECT_ERROR(Parse(With(name, "", false)), Code::kDataLoss, name);
   }
 }
 
 TEST(TableMetaTest, AFieldOfTheWrongTypeIsDataLoss) {
-  for (const char* name : {"format_version", "hash_version", "num_buckets", "dim", "seed"}) {
+  for (const char* name :
+       {"format_version", "hash_version", "num_buckets", "dim", "seed", "save_id", "parent_id"}) {
     for (const char* value : {"", "x", "1x", "1.5", "99999999999999999999999999", "1 2", "--1"}) {
       EXPECT_ERROR(Parse(With(name, value)), Code::kDataLoss, name) << name << '=' << value;
     }
@@ -131,7 +140,8 @@ TEST(TableMetaTest, AFieldOfTheWrongTypeIsDataLoss) {
   for (const char* value : {"-1", " -1", "+-1"}) {
     EXPECT_ERROR(Parse(With("seed", value)), Code::kDataLoss, "seed") << value;
   }
-  for (const char* value : {"m", ":", ":0", "m:", "m:x", "m:0,", "m:0,,n:0", ",m:0", "m:0:1", "m:0 "}) {
+  for (const char* value :
+       {"m", ":", ":0", "m:", "m:x", "m:0,", "m:0,,n:0", ",m:0", "m:0:1", "m:0 "}) {
     EXPECT_ERROR(Parse(With("slots", value)), Code::kDataLoss, "") << value;
   }
   for (const char* value : {"x", "1,", "1,,2", ",1", "1 2", "1;2"}) {
@@ -163,7 +173,7 @@ TEST(TableMetaTest, ANewerFormatIsNamedAndAnUnknownFieldIsNot) {
 TEST(TableMetaTest, CutAnywhereItIsRefused) {
   const std::string text = SerializeTableMeta(Example());
   // The last line's end may be missing; its last digits may not be noticed.
-  for (size_t length = 0; length < text.find("\nseed="); ++length) {
+  for (size_t length = 0; length < text.find("\nparent_id="); ++length) {
     EXPECT_ERROR(Parse(text.substr(0, length)), Code::kDataLoss, "") << length;
   }
 }

@@ -109,14 +109,15 @@ struct Held {
   }
 };
 
-Held Hold(const FloatTable& table) {
+Held Hold(FloatTable& table) {
   Held held;
   EXPECT_OK(table.Export(
-      [&held](const RowLayout& layout) {
-        held.layout = layout;
+      SaveKind::kFull,
+      [&held](const SaveInfo& info) {
+        held.layout = info.layout;
         return Status();
       },
-      [&held](int, const BucketView<float>& view) {
+      [&held](int, const BucketView<float>& view, const Keys&) {
         held.views.push_back(view);
         return Status();
       }));

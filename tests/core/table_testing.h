@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,14 +110,16 @@ __attribute__((no_sanitize("thread"), noinline)) inline void CopyValues(const fl
   for (int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-// All arrays of a table, copied bucket by bucket.
+// What a save of a table holds, copied bucket by bucket.
 struct Snapshot {
   struct Part {
     Keys keys;
     Floats values;
     std::vector<int32_t> counts;
     Keys last_seen;
+    Keys removed;
   };
+  SaveInfo info;
   RowLayout layout;
   std::vector<Part> parts;
 
@@ -133,6 +136,12 @@ struct Snapshot {
     }
     return rows;
   }
+
+  std::set<int64_t> removed() const {
+    std::set<int64_t> removed;
+    for (const Part& part : parts) removed.insert(part.removed.begin(), part.removed.end());
+    return removed;
+  }
 };
 
 inline Snapshot::Part CopyView(const BucketView<float>& view, int64_t width) {
@@ -145,34 +154,62 @@ inline Snapshot::Part CopyView(const BucketView<float>& view, int64_t width) {
   return part;
 }
 
-inline Snapshot TakeSnapshot(const FloatTable& table) {
+inline Snapshot Save(FloatTable* table, SaveKind kind) {
   Snapshot snapshot;
-  EXPECT_OK(table.Export(
-      [&snapshot](const RowLayout& layout) {
-        snapshot.layout = layout;
+  EXPECT_OK(table->Export(
+      kind,
+      [&snapshot](const SaveInfo& info) {
+        snapshot.info = info;
+        snapshot.layout = info.layout;
         return Status();
       },
-      [&snapshot](int bucket, const BucketView<float>& view) {
+      [&snapshot](int bucket, const BucketView<float>& view, const Keys& removed) {
         EXPECT_EQ(bucket, static_cast<int>(snapshot.parts.size())) << "buckets come in order";
         snapshot.parts.push_back(CopyView(view, snapshot.layout.width()));
+        snapshot.parts.back().removed = removed;
         return Status();
       }));
   return snapshot;
 }
 
-inline std::map<int64_t, Floats> Rows(const FloatTable& table) {
-  return TakeSnapshot(table).rows();
+inline Snapshot TakeSnapshot(FloatTable& table) { return Save(&table, SaveKind::kFull); }
+
+inline std::map<int64_t, Floats> Rows(FloatTable& table) { return TakeSnapshot(table).rows(); }
+
+inline ImportedRows<float> RowsOf(const RowLayout& layout, const Snapshot::Part& part) {
+  ImportedRows<float> rows;
+  rows.layout = layout;
+  rows.width = layout.width();
+  rows.rows = static_cast<int64_t>(part.keys.size());
+  rows.keys = part.keys.data();
+  rows.values = part.values.data();
+  if (!part.counts.empty()) {
+    rows.counts = part.counts.data();
+    rows.last_seen = part.last_seen.data();
+  }
+  rows.num_removed = static_cast<int64_t>(part.removed.size());
+  rows.removed = part.removed.data();
+  return rows;
+}
+
+// Loads a chain of saves, oldest first, into a table of as many buckets.
+inline Status ImportChain(FloatTable* table, const std::vector<Snapshot>& chain,
+                          const SavedAs& saved = SavedAs(), ParallelRunner* runner = nullptr) {
+  InlineRunner inline_runner;
+  const int buckets = table->options().num_buckets;
+  return table->Import(chain.back().layout, saved, buckets,
+                       runner == nullptr ? &inline_runner : runner, [&](int bucket) {
+                         for (const Snapshot& link : chain) {
+                           EP_RETURN_IF_ERROR(table->ImportRows(
+                               bucket, buckets, RowsOf(link.layout, link.parts[bucket])));
+                         }
+                         return Status();
+                       });
 }
 
 inline Status ImportSnapshot(FloatTable* table, const Snapshot& snapshot,
                              ParallelRunner* runner = nullptr) {
-  InlineRunner inline_runner;
-  return table->Import(
-      snapshot.layout, runner == nullptr ? &inline_runner : runner, [&](int bucket) {
-        const Snapshot::Part& part = snapshot.parts[bucket];
-        return table->ImportBucket(bucket, part.keys.data(), part.values.data(), part.counts.data(),
-                                   part.last_seen.data(), static_cast<int64_t>(part.keys.size()));
-      });
+  return ImportChain(table, {snapshot}, SavedAs(), runner);
 }
 
 // The same bits, NaNs and the sign of zero included.

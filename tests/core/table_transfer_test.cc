@@ -51,18 +51,20 @@ TEST(TableTransferTest, ExportShowsEveryKeyOnceInItsBucket) {
 TEST(TableTransferTest, ExportCopiesNothing) {
   const auto table = MakeTable(3, 1);
   const Keys a = Lookup(table.get(), {1, 2}).addresses;
-  EXPECT_OK(table->Export([](const RowLayout&) { return Status(); },
-                          [](int, const BucketView<float>& view) {
-                            EXPECT_EQ(view.rows, 2);
-                            EXPECT_NE(view.owner, nullptr);
-                            return Status();
-                          }));
+  EXPECT_OK(table->Export(
+      SaveKind::kFull, [](const SaveInfo&) { return Status(); },
+      [](int, const BucketView<float>& view, const Keys&) {
+        EXPECT_EQ(view.rows, 2);
+        EXPECT_NE(view.owner, nullptr);
+        return Status();
+      }));
   BucketView<float> held;
-  EXPECT_OK(table->Export([](const RowLayout&) { return Status(); },
-                          [&held](int, const BucketView<float>& view) {
-                            held = view;
-                            return Status();
-                          }));
+  EXPECT_OK(table->Export(
+      SaveKind::kFull, [](const SaveInfo&) { return Status(); },
+      [&held](int, const BucketView<float>& view, const Keys&) {
+        held = view;
+        return Status();
+      }));
   EXPECT_OK(Apply(table.get(), *MakeRule("sgd", {1, 0}), {a[0]}, {1, 1, 1}));
   EXPECT_EQ(Floats(held.values, held.values + 3), Lookup(table.get(), {1}).embeddings);
 }
@@ -70,19 +72,22 @@ TEST(TableTransferTest, ExportCopiesNothing) {
 TEST(TableTransferTest, ExportStopsAtTheFirstError) {
   const auto table = UsedTable();
   int visited = 0;
-  EXPECT_ERROR(table->Export([](const RowLayout&) { return Status(); },
-                             [&visited](int bucket, const BucketView<float>&) {
-                               ++visited;
-                               return bucket == 3 ? Error(Code::kDataLoss, "disk") : Status();
-                             }),
+  EXPECT_ERROR(table->Export(
+                   SaveKind::kFull, [](const SaveInfo&) { return Status(); },
+                   [&visited](int bucket, const BucketView<float>&, const Keys&) {
+                     ++visited;
+                     return bucket == 3 ? Error(Code::kDataLoss, "disk") : Status();
+                   }),
                Code::kDataLoss, "disk");
   EXPECT_EQ(visited, 4);
-  EXPECT_ERROR(table->Export([](const RowLayout&) { return Error(Code::kInternal, "no begin"); },
-                             [](int, const BucketView<float>&) {
-                               ADD_FAILURE() << "was called after an error";
-                               return Status();
-                             }),
-               Code::kInternal, "no begin");
+  EXPECT_ERROR(
+      table->Export(
+          SaveKind::kFull, [](const SaveInfo&) { return Error(Code::kInternal, "no begin"); },
+          [](int, const BucketView<float>&, const Keys&) {
+            ADD_FAILURE() << "was called after an error";
+            return Status();
+          }),
+      Code::kInternal, "no begin");
   Lookup(table.get(), {123456});  // No lock is left behind.
   EXPECT_OK(table->Clear());
 }
@@ -129,9 +134,8 @@ TEST(TableTransferTest, CountsAndTimesTravel) {
   const std::vector<int32_t> counts = {0, 7, INT32_MAX};
   const Keys last_seen = {0, -5, INT64_MAX};
   InlineRunner runner;
-  ASSERT_OK(table->Import(layout, &runner, [&](int bucket) {
-    return table->ImportBucket(bucket, keys.data(), values.data(), counts.data(), last_seen.data(),
-                               3);
+  ASSERT_OK(table->Import(layout, SavedAs(), 1, &runner, [&](int part) {
+    return table->ImportRows(part, 1, RowsOf(layout, {keys, values, counts, last_seen, {}}));
   }));
   const Snapshot snapshot = TakeSnapshot(*table);
   EXPECT_EQ(snapshot.parts[0].keys, keys);
@@ -146,8 +150,8 @@ TEST(TableTransferTest, CountsAndTimesTravel) {
     EXPECT_EQ(reused.parts[0].counts[r], 0);
     EXPECT_EQ(reused.parts[0].last_seen[r], 0);
   }
-  ASSERT_OK(table->Import(layout, &runner, [&](int bucket) {
-    return table->ImportBucket(bucket, keys.data(), values.data(), nullptr, nullptr, 3);
+  ASSERT_OK(table->Import(layout, SavedAs(), 1, &runner, [&](int part) {
+    return table->ImportRows(part, 1, RowsOf(layout, {keys, values, {}, {}, {}}));
   }));
   EXPECT_EQ(TakeSnapshot(*table).parts[0].counts, std::vector<int32_t>(3, 0));
 }
@@ -157,10 +161,9 @@ Status ImportKeys(FloatTable* table, int bad_bucket, const Keys& keys) {
   RowLayout layout;
   layout.dim = 3;
   InlineRunner runner;
-  return table->Import(layout, &runner, [&](int bucket) {
+  return table->Import(layout, SavedAs(), 16, &runner, [&](int bucket) {
     if (bucket != bad_bucket) return Status();
-    return table->ImportBucket(bucket, keys.data(), values.data(), nullptr, nullptr,
-                               static_cast<int64_t>(keys.size()));
+    return table->ImportRows(bucket, 16, RowsOf(layout, {keys, values, {}, {}, {}}));
   });
 }
 
@@ -190,11 +193,9 @@ TEST(TableTransferTest, AnErrorOfTheLoaderLeavesTheTableEmpty) {
     const auto table = UsedTable();
     const Snapshot snapshot = TakeSnapshot(*table);
     ThreadRunner runner(shards);
-    const Status status = table->Import(snapshot.layout, &runner, [&](int bucket) {
+    const Status status = table->Import(snapshot.layout, SavedAs(), 16, &runner, [&](int bucket) {
       if (bucket == 9) return Error(Code::kDataLoss, "checksum");
-      const Snapshot::Part& part = snapshot.parts[bucket];
-      return table->ImportBucket(bucket, part.keys.data(), part.values.data(), nullptr, nullptr,
-                                 static_cast<int64_t>(part.keys.size()));
+      return table->ImportRows(bucket, 16, RowsOf(snapshot.layout, snapshot.parts[bucket]));
     });
     EXPECT_ERROR(status, Code::kDataLoss, "checksum");
     EXPECT_EQ(table->size(), 0);
@@ -209,7 +210,7 @@ TEST(TableTransferTest, RowsOfAnotherWidthAreRefused) {
   RowLayout layout;
   layout.dim = 7;
   InlineRunner runner;
-  const Status status = table->Import(layout, &runner, [](int) {
+  const Status status = table->Import(layout, SavedAs(), 16, &runner, [](int) {
     ADD_FAILURE() << "nothing may be loaded";
     return Status();
   });
@@ -226,7 +227,7 @@ TEST(TableTransferTest, EveryBucketIsLoadedOnce) {
   for (int shards : {1, 3, 8, 100}) {
     std::vector<std::atomic<int>> loaded(64);
     ThreadRunner runner(shards);
-    ASSERT_OK(table->Import(layout, &runner, [&](int bucket) {
+    ASSERT_OK(table->Import(layout, SavedAs(), 64, &runner, [&](int bucket) {
       ++loaded[bucket];
       return Status();
     }));

@@ -70,8 +70,10 @@ TEST(TableDeltaTest, OnlyTheLastSaveCanBeCommitted) {
   EXPECT_FALSE(table->CommitSave({first.info.save_id, "first"}));
   EXPECT_FALSE(table->base().exists());
   EXPECT_TRUE(table->CommitSave({second.info.save_id, "second"}));
-  EXPECT_FALSE(table->CommitSave({second.info.save_id, "again"}));
   EXPECT_EQ(table->base().checkpoint, "second");
+  EXPECT_TRUE(table->CommitSave({second.info.save_id, "moved/second"}));  // The directory moved.
+  EXPECT_EQ(table->base().checkpoint, "moved/second");
+  EXPECT_FALSE(table->CommitSave({first.info.save_id, "first"}));
 }
 
 TEST(TableDeltaTest, AFailedSaveLosesNoLaterDeltaRow) {

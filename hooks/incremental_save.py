@@ -41,7 +41,7 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
       save_delta_secs, save_delta_steps: as above, between deltas. Default:
         `init(save_delta_checkpoints_secs=)`.
       max_chain_length: int from 1, default 64. Versions that one restore may have to read.
-      keep_checkpoint_max: int from 0; 0 keeps all. Default: that of the Saver, which is RunConfig's.
+      keep_checkpoint_max: int from 0; 0 keeps all. Default: the Saver's, which is RunConfig's.
       keep_checkpoint_every_n_hours: number above 0. Default: that of the Saver.
       saver, scaffold, listeners, checkpoint_basename, save_graph_def: as in
         `tf.compat.v1.train.CheckpointSaverHook`. Without `saver` and `scaffold` the graph's Saver

@@ -159,7 +159,7 @@ class IncrementalSaver:
     def _try_commit(self, session, prefix):
         try:
             return self._bases.commit(session, prefix)
-        except (tf.errors.OpError, ValueError) as error:
+        except tf.errors.OpError as error:
             tf.compat.v1.logging.info("%s is no base for a delta: %s", prefix, error)
             return False
 

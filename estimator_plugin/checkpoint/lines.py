@@ -9,8 +9,6 @@ goes on with that branch.
 import os
 import re
 
-import tensorflow as tf
-
 from . import versions
 
 _BRANCH = re.compile(r"\.branch-(\d+)")
@@ -27,14 +25,10 @@ def line_after(restored, requested):
     if os.path.basename(restored) == os.path.basename(requested):
         return line
     taken = [0]
-    for name in tf.io.gfile.listdir(os.path.dirname(restored) or "."):
-        match = _BRANCH.search(name)
-        if (
-            match
-            and name.endswith(".index")
-            and _trunk(line) == _trunk(versions.line_of(name[:-6]))
-        ):
-            taken.append(int(match.group(1)))
+    for version in versions.list_versions(os.path.dirname(restored) or "."):
+        other = versions.line_of(version.prefix)
+        if _BRANCH.search(other) and _trunk(other) == _trunk(line):
+            taken.append(int(_BRANCH.search(other).group(1)))
     stem, extension = os.path.splitext(_trunk(line))
     return "%s.branch-%d%s" % (stem, max(taken) + 1, extension)
 

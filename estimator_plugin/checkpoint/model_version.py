@@ -26,8 +26,7 @@ def chosen(requested):
     recorded = versions.recorded(directory)
     if step is None or not recorded or not _is_same(requested, recorded[-1]):
         return requested
-    stat = tf.io.gfile.stat(recorded[-1] + ".index")
-    identity = (recorded[-1], stat.mtime_nsec, stat.length)
+    identity = (recorded[-1], versions.stamp_of(recorded[-1]))
     known, first = _first_requests.get(directory, (None, None))
     if known is not settings:
         first = identity

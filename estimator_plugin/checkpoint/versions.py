@@ -32,6 +32,11 @@ Version = collections.namedtuple(
     ],
 )
 
+Stamp = collections.namedtuple("Stamp", ["nanoseconds", "length", "inode"])
+
+# What TensorFlow's reader raises for bad files; IndexError is for a file that ends too early.
+READ_ERRORS = (tf.errors.OpError, ValueError, IndexError)
+
 _INDEX = ".index"
 _STEP = re.compile(r"-(\d+)$")
 
@@ -66,11 +71,26 @@ def read_version(prefix):
     Raises:
       FileNotFoundError: there is no such checkpoint.
     """
+    stamp = stamp_of(prefix)
+    # TensorFlow knows the time of a remote file to the second: it may change within that.
+    return _read(prefix, stamp) if "://" not in prefix else _read.__wrapped__(prefix, stamp)
+
+
+def stamp_of(prefix):
+    """What tells a checkpoint from one written over it.
+
+    Raises:
+      FileNotFoundError: there is no such checkpoint.
+    """
+    path = prefix + _INDEX
     try:
-        stat = tf.io.gfile.stat(prefix + _INDEX)
-    except tf.errors.NotFoundError:
+        if "://" in path:
+            stat = tf.io.gfile.stat(path)
+            return Stamp(stat.mtime_nsec, stat.length, 0)
+        stat = os.stat(path)
+        return Stamp(stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    except (tf.errors.NotFoundError, FileNotFoundError):
         raise FileNotFoundError("there is no checkpoint %s" % prefix) from None
-    return _read(prefix, stat.mtime_nsec, stat.length)
 
 
 def list_versions(directory):
@@ -183,7 +203,7 @@ def _bytes_are_good(prefix):
         reader = tf.train.load_checkpoint(prefix)
         for name in reader.get_variable_to_shape_map():
             reader.get_tensor(name)  # Verifies its checksum.
-    except (tf.errors.OpError, ValueError):
+    except READ_ERRORS:
         return False
     return True
 
@@ -205,20 +225,18 @@ def _check_parent(delta, parent):
 
 
 @functools.lru_cache(maxsize=4096)
-def _read(prefix, mtime_nsec, length):
-    """`read_version` of an index file as of its time and length."""
-    version = Version(
-        prefix, step_of(prefix), FULL, "", mtime_nsec / 1e9, save_ids={}, parent_ids={}, error=""
-    )
+def _read(prefix, stamp):
+    """`read_version` of an index file as of its stamp."""
+    version = Version(prefix, step_of(prefix), FULL, "", stamp.nanoseconds / 1e9, {}, {}, error="")
     try:
-        if length == 0:
+        if stamp.length == 0:
             raise ValueError("%s%s is empty" % (prefix, _INDEX))
         metas = _metas(prefix)
         parents = {m.parent for m in metas.values() if m.parent}
         if len(parents) > 1:
             raise ValueError("its tables name several parents: %s" % ", ".join(sorted(parents)))
         parent = _parent_prefix(prefix, parents.pop()) if parents else ""
-    except (tf.errors.OpError, ValueError) as error:
+    except READ_ERRORS as error:
         text = error.message if isinstance(error, tf.errors.OpError) else str(error)
         return version._replace(kind=UNREADABLE, error=text)
     return version._replace(

@@ -9,7 +9,7 @@ import difflib
 import threading
 import typing
 
-from . import notices, validate
+from . import notices, patches, validate
 
 _OWNER = "init"
 _STEP_LIMITS = ("max_steps", "train_steps", "eval_steps")
@@ -134,6 +134,7 @@ def init(**kwargs):
                 "init was called twice; call terminate_config_initializer() before a second init"
             )
         _active.append(config)
+        patches.install()
 
 
 def terminate_config_initializer():
@@ -144,6 +145,7 @@ def terminate_config_initializer():
         if not _active:
             notices.warn_once("terminate_config_initializer: init was not called, nothing to end")
         del _active[:]
+        patches.uninstall()
 
 
 def get_config():

@@ -3,6 +3,7 @@
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import resources
 from tensorflow.python.training import saver as _saver
+from tensorflow.python.training import warm_starting_util
 
 SaveableObject = _saver.BaseSaverBuilder.SaveableObject
 SaveSpec = _saver.BaseSaverBuilder.SaveSpec
@@ -14,6 +15,17 @@ executing_eagerly_outside_functions = ops.executing_eagerly_outside_functions
 register_resource = resources.register_resource
 shared_resources = resources.shared_resources
 local_resources = resources.local_resources
+
+warm_start = warm_starting_util.warm_start  # As it is before `patches` replaces it there.
+
+
+def replace_create_op(handle, create_op):
+    """Makes `create_op` what creates the resource that `register_resource` knows by `handle`."""
+    for key in (ops.GraphKeys.RESOURCES, ops.GraphKeys.LOCAL_RESOURCES):
+        registered = handle.graph.get_collection_ref(key)
+        for i, resource in enumerate(registered):
+            if resource.handle is handle:
+                registered[i] = resource._replace(create=create_op)
 
 
 def saver_arguments(saver):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from . import names, versions
 from .table_reader import TableReader, TableRows
+from .tensor_reader import TensorReader
 
 _SAVED_MODEL_VARIABLES = os.path.join("variables", "variables")
 
@@ -30,7 +31,7 @@ def find_checkpoint(path):
 def table_names(checkpoint):
     """The sorted names of the tables in `checkpoint`, a prefix or a directory."""
     suffix = names.meta_name("")
-    tensors = {name for name, _ in tf.train.list_variables(checkpoint)}
+    tensors = set(TensorReader(checkpoint).shapes)
     tables = [name[: -len(suffix)] for name in tensors if name.endswith(suffix)]
     # A variable may be called x/meta too.
     return sorted(table for table in tables if names.bucket_name(table, 0, "keys") in tensors)

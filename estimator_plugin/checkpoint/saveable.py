@@ -64,7 +64,7 @@ class TableSaveable(tf_compat.SaveableObject):
                 restored_tensors[0],
                 restored_tensors[1],
                 *arrays,
-                checkpoint=_checkpoint_of(restored_tensors[0])
+                checkpoint=_checkpoint_of(restored_tensors[0]),
             )
 
     def _spec(self, array, bucket, name, dtype):

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from . import meta as table_meta
 from . import names, versions
+from .tensor_reader import TensorReader
 
 TableRows = collections.namedtuple(
     "TableRows",
@@ -37,13 +38,12 @@ class TableLink:
     def __init__(self, prefix, table):
         self.prefix = prefix
         self._table = table
-        self._reader = tf.train.load_checkpoint(prefix)
-        self._shapes = self._reader.get_variable_to_shape_map()
+        self._reader = TensorReader(prefix)
         name = names.meta_name(table)
-        if name not in self._shapes:
+        if name not in self._reader.shapes:
             raise tf.errors.NotFoundError(None, None, "%s has no table %r" % (prefix, table))
         try:
-            self.meta = table_meta.parse_meta(self._reader.get_tensor(name))
+            self.meta = table_meta.parse_meta(self._reader.read(name))
         except ValueError as error:
             raise _damaged(table, prefix, str(error)) from error
 
@@ -91,18 +91,18 @@ class TableLink:
     def _read(self, bucket, array):
         name = names.bucket_name(self._table, bucket, array)
         self._require(name)
-        return self._reader.get_tensor(name)
+        return self._reader.read(name)
 
     def _total(self, array):
         total = 0
         for bucket in range(self.meta.num_buckets):
             name = names.bucket_name(self._table, bucket, array)
             self._require(name)
-            total += int(np.prod(self._shapes[name]))
+            total += int(np.prod(self._reader.shapes[name]))
         return total
 
     def _require(self, name):
-        if name not in self._shapes:
+        if name not in self._reader.shapes:
             raise _damaged(self._table, self.prefix, "%s is missing" % name)
 
 

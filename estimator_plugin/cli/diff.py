@@ -5,10 +5,10 @@ model.
 """
 
 import numpy as np
-import tensorflow as tf
 
 from ..checkpoint import reader
 from ..checkpoint.table_reader import TableReader
+from ..checkpoint.tensor_reader import TensorReader
 from . import sources
 from .report import FOUND, OK, Report, columns
 
@@ -110,10 +110,10 @@ def _differ(old, new):
 
 
 def _variables(a, b, both, progress):
-    reader_a, reader_b = tf.train.load_checkpoint(a), tf.train.load_checkpoint(b)
+    reader_a, reader_b = TensorReader(a), TensorReader(b)
     changed = []
     for name in progress.track(both, len(both), "variables"):
-        old, new = (np.asarray(r.get_tensor(name)) for r in (reader_a, reader_b))
+        old, new = (np.asarray(r.read(name)) for r in (reader_a, reader_b))
         if old.dtype != new.dtype or old.shape != new.shape:
             what = "%s %s became %s %s" % (old.dtype, old.shape, new.dtype, new.shape)
             changed.append({"name": name, "largest_change": None, "what": what})

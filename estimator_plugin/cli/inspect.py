@@ -6,10 +6,10 @@ Rows are those a restore would give: a delta is completed from the checkpoints b
 import os
 
 import numpy as np
-import tensorflow as tf
 
 from .. import hashing
 from ..checkpoint.table_reader import TableReader
+from ..checkpoint.tensor_reader import TensorReader
 from . import sources
 from .report import FOUND, OK, Report, columns, numbers_text
 
@@ -41,11 +41,9 @@ def _checkpoint(prefix, progress):
         _facts(name, TableReader(prefix, name))
         for name in progress.track(tables, len(tables), "counting rows")
     ]
-    reader = tf.train.load_checkpoint(prefix)
-    shapes = reader.get_variable_to_shape_map()
-    dtypes = reader.get_variable_to_dtype_map()
+    reader = TensorReader(prefix)
     data["variables"] = [
-        {"name": name, "dtype": dtypes[name].name, "shape": list(shapes[name])}
+        {"name": name, "dtype": reader.dtypes[name].name, "shape": list(reader.shapes[name])}
         for name in variables
     ]
     lines = [prefix, ""]

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ..checkpoint import versions
 from ..checkpoint.table_reader import TableReader
+from ..checkpoint.tensor_reader import TensorReader
 from ..ops import table_ops
 from . import sources
 from .report import OK, Report, bytes_text
@@ -88,7 +89,7 @@ def _copy_table(prefix, table, part):
 
 
 def _copy_variables(prefix, variables, part):
-    dtypes = tf.train.load_checkpoint(prefix).get_variable_to_dtype_map()
+    dtypes = TensorReader(prefix).dtypes
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         whole = [""] * len(variables)
         values = tf.raw_ops.RestoreV2(

@@ -9,6 +9,7 @@ import tensorflow as tf
 from .. import hashing
 from ..checkpoint import names
 from ..checkpoint.table_reader import open_chain
+from ..checkpoint.tensor_reader import TensorReader
 from . import sources
 from .report import FOUND, OK, Report
 
@@ -26,8 +27,8 @@ def run(arguments, progress):
     data = {"checkpoint": prefix, "ok": False, "problems": [], "tables": [], "variables": 0}
     try:
         tables, variables = sources.tables_and_variables(prefix)
-    except (tf.errors.OpError, ValueError) as error:  # ValueError: the index is cut short.
-        data["problems"].append("%s cannot be opened: %s" % (prefix, error))
+    except tf.errors.OpError as error:
+        data["problems"].append(error.message)
     else:
         data["problems"] += _variables(prefix, variables, progress)
         data["variables"] = len(variables)
@@ -37,8 +38,8 @@ def run(arguments, progress):
             data["problems"] += problems
     data["ok"] = not data["problems"]
     lines = [
-        "table %s: %s rows in %d checkpoint%s"
-        % (t["name"], f"{t['rows']:,}", t["links"], "" if t["links"] == 1 else "s")
+        "table %s: %s rows read from %d checkpoint%s"
+        % (t["name"], f"{t['rows_read']:,}", t["links"], "" if t["links"] == 1 else "s")
         for t in data["tables"]
     ]
     lines.append("%d variables" % data["variables"])
@@ -48,25 +49,25 @@ def run(arguments, progress):
 
 
 def _variables(prefix, variables, progress):
-    reader = tf.train.load_checkpoint(prefix)
+    reader = TensorReader(prefix)
     problems = []
     for name in progress.track(variables, len(variables), "variables"):
         try:
-            reader.get_tensor(name)  # Checks the checksum.
+            reader.read(name)  # Checks the checksum.
         except tf.errors.OpError as error:
-            problems.append("variable %s: %s" % (name, error.message))
+            problems.append(error.message)
     return problems
 
 
 def _table(prefix, table, progress):
-    facts = {"name": table, "rows": 0, "links": 0}
+    facts = {"name": table, "rows_read": 0, "links": 0}
     try:
         chain = open_chain(prefix, table)
+        facts["rows_read"] = sum(link.saved_rows() for link in chain)
     except tf.errors.OpError as error:
         return facts, [error.message]
     problems = []
     facts["links"] = len(chain)
-    facts["rows"] = sum(link.saved_rows() for link in chain)
     for link in chain:
         buckets = range(link.meta.num_buckets)
         for bucket in progress.track(buckets, len(buckets), "table %s" % table):
@@ -77,9 +78,9 @@ def _table(prefix, table, progress):
 
 def _bank(link, table):
     try:
-        bank = tf.train.load_checkpoint(link.prefix).get_tensor(names.bank_name(table))
+        bank = TensorReader(link.prefix).read(names.bank_name(table))
     except tf.errors.OpError as error:
-        return ["table %s, checkpoint %s: %s" % (table, link.prefix, error.message)]
+        return [error.message]
     if bank.ndim == 2 and bank.shape[1] == link.meta.dim:
         return []
     return ["table %s, checkpoint %s: bank is %s" % (table, link.prefix, bank.shape)]

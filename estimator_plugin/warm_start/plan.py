@@ -58,7 +58,7 @@ def plan_patterns(patterns, source, graph, checkpoint):
         plan.tables.update(found)
         plan.variables.extend(v for v in variables if v not in plan.variables)
         if not found and not variables:
-            _nothing(pattern, graph, checkpoint, plan.notes)
+            _nothing(pattern, tables, graph, checkpoint, plan.notes)
     _check_all_used(source, graph, plan)
     return plan
 
@@ -111,11 +111,11 @@ def _tables(pattern, tables, source, checkpoint, notes):
     return found
 
 
-def _nothing(pattern, graph, checkpoint, notes):
+def _nothing(pattern, tables, graph, checkpoint, notes):
     """Judges a pattern that gives nothing to start from."""
     expression = re.compile(pattern)
     known = checkpoint.tables + checkpoint.tensors
-    if not graph.trains and any(expression.match(name) for name in known):
+    if not tables and not graph.trains and any(expression.match(name) for name in known):
         # An optimizer's variables, say, in a graph that evaluates.
         notes.append("%r is nothing in this graph" % pattern)
         return

@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -43,7 +42,7 @@ def test_a_saved_model(tmp_path, within_settings):
     first = models.estimator(tmp_path / "1", build, old)
     first.train(models.input_fn, steps=1)
     receiver = tf.estimator.export.build_raw_serving_input_receiver_fn(
-        {"id": np.zeros([2], np.int64)}
+        {"id": v1.placeholder(tf.int64, [2])}
     )
     exported = os.fsdecode(first.export_saved_model(str(tmp_path / "export"), receiver))
     start = Settings(exported, ".*") if within_settings else exported
@@ -91,11 +90,11 @@ def test_vocabularies_are_remapped_as_tensorflow_does(tmp_path):
         new_vocab_size=3,
         num_oov_buckets=0,
         old_vocab=_vocabulary(tmp_path / "old.txt", old_words),
-        backup_initializer=v1.constant_initializer(-1.0),
+        backup_initializer=v1.ones_initializer(),
     )
     prefix = str(tmp_path / "old" / "model.ckpt")
     with tf.Graph().as_default(), v1.Session() as session:
-        v1.get_variable("words", initializer=[[1.0], [2.0], [3.0]])
+        v1.get_variable("words", initializer=[[5.0], [6.0], [7.0]])
         session.run(v1.global_variables_initializer())
         os.makedirs(str(tmp_path / "old"))
         v1.train.Saver().save(session, prefix)
@@ -105,7 +104,7 @@ def test_vocabularies_are_remapped_as_tensorflow_does(tmp_path):
         user = ep.create_table(tf.int64, models.DIM, "user", v1.zeros_initializer())
         ep.warm_start.warm_start([prefix, tables], [None, "user"], [{"words": info}, {}])
         session.run([v1.global_variables_initializer(), ep.tables_initializer()])
-        assert session.run(words).tolist() == [[3.0], [-1.0], [1.0]]
+        assert session.run(words).tolist() == [[7.0], [1.0], [5.0]]
         assert session.run(user.size()) == 3
 
 

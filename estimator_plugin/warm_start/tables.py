@@ -11,6 +11,7 @@ import tensorflow as tf
 from .. import hashing, tf_compat
 from ..checkpoint.table_reader import open_chain
 from ..ops import table_ops
+from . import rebucketed
 
 Start = collections.namedtuple(
     "Start",
@@ -31,17 +32,8 @@ def start(table, source):
     """
     chain = open_chain(source.prefix, source.name)
     _check(table, source, chain[-1].meta)
-    graph = table.graph
-    with graph.as_default(), tf.control_dependencies(None), tf.device(table.handle.device):
-        with tf.control_dependencies([table.initializer]), tf.name_scope(table.name):
-            rows = table_ops.table_load(
-                table.handle,
-                source.prefix,
-                source.name,
-                with_slots=source.with_slots,
-                name="warm_start",
-            )
-        table.initializer = rows.op
+    with table.graph.as_default(), tf.control_dependencies(None), tf.device(table.handle.device):
+        table.initializer = _load(table, source)
     tf_compat.replace_create_op(table.handle, table.initializer)
     slots = [name for name, _ in chain[-1].meta.slots]
     tf.compat.v1.logging.info(
@@ -52,6 +44,20 @@ def start(table, source):
         _rows_text(chain),
         (", ".join(slots) or "none") if source.with_slots else "left behind",
     )
+
+
+def _load(table, source):
+    with tf.control_dependencies([table.initializer]), tf.compat.v1.name_scope(table.name):
+        if rebucketed.is_needed():
+            return rebucketed.load_rows(table, source.prefix, source.name, source.with_slots)
+        rows = table_ops.table_load(
+            table.handle,
+            source.prefix,
+            source.name,
+            with_slots=source.with_slots,
+            name="warm_start",
+        )
+        return rows.op
 
 
 def _check(table, source, meta):

@@ -36,6 +36,7 @@ def expected(step):
 
 def build(directory, num_buckets=8):
     """Writes model.ckpt-0 (full), -10, -20 and -30 (deltas). Returns {step: prefix}."""
+    os.makedirs(str(directory), exist_ok=True)
     prefixes = {}
     with tf.Graph().as_default(), v1.Session() as session:
         table = ep.create_table(

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_plugin as ep
+from estimator_plugin.warm_start import rebucketed
 from tests.cli import model_dir
 from tests.warm_start import models
 from tests.warm_start.models import rows_of
@@ -137,3 +138,18 @@ def test_path_with_spaces_and_other_letters(tmp_path):
     old = models.write(tmp_path / "alte Modelle, größer", {"user": 3.0})
     model = models.started(tmp_path / "new", models.model_fn(["user"]), Settings(old, "user"))
     assert model.rows("user") == rows_of("user", 3.0)
+
+
+@pytest.mark.parametrize("with_slots", [True, False])
+@pytest.mark.parametrize("num_buckets", [1, 8, 32])
+def test_rows_by_way_of_numpy(tmp_path, monkeypatch, with_slots, num_buckets):
+    """What a TensorFlow does whose ops cannot read checkpoints."""
+    monkeypatch.setattr(rebucketed, "is_needed", lambda: True)
+    prefix = model_dir.build(tmp_path / "old")[30]
+    path = prefix if with_slots else ep.warm_start.WithoutSlots(prefix)
+    build = models.model_fn(["user"], num_buckets=num_buckets)
+    model = models.started(tmp_path / "new", build, Settings(path, "user"))
+    assert model.rows("user") == pytest.approx(model_dir.expected(30))
+    assert model.slots("user") == ({"momentum": {1.0}} if with_slots else {})
+    trained = models.Model(str(tmp_path / "new" / "model.ckpt-1"))
+    assert trained.rows("user") == pytest.approx(model_dir.expected(30))

@@ -18,7 +18,8 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
 
     A delta `model.ckpt-<step>` is a TensorFlow checkpoint like any other. `latest_checkpoint`,
     resuming, evaluation, prediction, export and warm start take it as it is; restoring it reads its
-    chain back to the last full checkpoint. Everything but tables is whole in it.
+    chain back to the last full checkpoint. Everything but tables is whole in it. The `.meta` file
+    is written with full checkpoints only.
 
     There is a full checkpoint at the start (unless the one training resumed from serves), at the
     end, when both kinds are due, and whenever a delta cannot be had: after `max_chain_length`
@@ -121,8 +122,6 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
         self._checkpoint_dir = os.fspath(directory)
         self._save_path = os.path.join(self._checkpoint_dir, self._basename)
         _check_version(self._checkpoint_dir)
-        self._timer.reset()
-        self._at_start = True
         self._incremental = self._make_saver()
         if not self._gives_way:
             graph_state.of().has_save_hook = True
@@ -137,6 +136,8 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
                     "%s: the Scaffold has a Saver that the hook does not know; give the hook "
                     "scaffold=, or the Scaffold a saver made by ep.checkpoint.saver()" % _NAME
                 )
+            self._at_start = True  # Also where a session is lost and made anew.
+            self._timer.reset()
             super().after_create_session(session, coord)
             self._at_start = False
 

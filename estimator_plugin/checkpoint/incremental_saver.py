@@ -75,7 +75,8 @@ class IncrementalSaver:
           save_path: str, the prefix without the step.
           global_step: int.
           delta: bool. True asks for a delta, and gets one where it is possible.
-          write_meta_graph: bool, default True. As in `tf.compat.v1.train.Saver.save`.
+          write_meta_graph: bool, default True. As in `tf.compat.v1.train.Saver.save`, for full
+            checkpoints; a delta has no `.meta` file.
 
         Returns:
           (prefix, whether it is a delta).
@@ -92,7 +93,8 @@ class IncrementalSaver:
         self._take_over(directory)
         delta = delta and self._can_save_delta(session, prefix)
         saver = self._delta if delta else self.full
-        settings = {"write_state": False, "write_meta_graph": write_meta_graph}
+        # The graph is that of the full checkpoint; writing it can take longer than a delta.
+        settings = {"write_state": False, "write_meta_graph": write_meta_graph and not delta}
         if versions.exists(prefix):
             self._replace(lambda path: saver.save(session, path, global_step, **settings), prefix)
         else:

@@ -144,7 +144,8 @@ def saver(**kwargs):
     '/tmp/model/model.ckpt-10'
     """
     made = StreamingSaver(**kwargs)
-    graph_state.of().savers.append(made)
+    if kwargs.get("var_list") is None:
+        graph_state.of().savers.append(made)
     return made
 
 
@@ -152,17 +153,17 @@ def stream_savers():
     """Puts streaming savers in the place of the graph's deferred ones.
 
     Returns:
-      The savers of the graph, the one that saves it first. Where there was none there is a deferred
-      one now, which the session will build unless its Scaffold has a saver of its own.
+      The savers of all of the graph; the first is the session's. Where there was none there is a
+      deferred one now, which the session will build unless its Scaffold has a saver of its own.
     """
-    made = list(graph_state.of().savers)
+    made = graph_state.of().savers
     savers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.SAVERS)
     for i, old in enumerate(savers):
         if not isinstance(old, StreamingSaver) and not tf_compat.is_built(old):
             savers[i] = saver(defer_build=True, **tf_compat.saver_arguments(old))
     if not savers and not made:
         savers.append(saver(defer_build=True, save_relative_paths=True))
-    return made + [s for s in savers if s not in made]
+    return savers + [s for s in made if s not in savers]
 
 
 class StreamingSaverHook(tf.compat.v1.train.SessionRunHook):

@@ -69,7 +69,7 @@ def test_a_full_disk_loses_no_later_row(tmp_path, limit, delta):
     with support.ready_session() as session:
         run.touch(session, *range(_ROWS))
         run.save(session, 1, delta=False)
-        run.touch(session, *range(0, 2000))
+        run.touch(session, *range(2000))
         session.run(run.removed, {run.keys: [7, 2500]})
         with _FileLimit(limit), pytest.raises(tf.errors.OpError):
             run.save(session, 2, delta=delta)

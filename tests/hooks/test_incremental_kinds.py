@@ -82,6 +82,47 @@ def test_a_stock_saver_hook_beside(tmp_path, scaffold, ours_first):
         assert touches.weights(model, keys, version.prefix) == wanted
 
 
+def test_a_saver_beside_deletes_nothing_that_is_needed(tmp_path):
+    steps = [[i % 4, 10 + i] for i in range(14)]
+    model = touches.estimator(tmp_path, keep=1, buckets=1)
+    ours = touches.hook(tmp_path, delta=1, full=100, keep_checkpoint_max=0)
+    model.train(touches.inputs(steps), hooks=[ours, _StockHook(str(tmp_path), save_steps=4)])
+    kinds = _kinds(tmp_path)
+    assert sorted(kinds) == list(range(15))
+    assert [s for s in kinds if kinds[s] == "full"] == [0, 4, 8, 12, 14]
+    for version in versions.list_versions(str(tmp_path)):
+        versions.chain_of(version.prefix)
+
+
+def test_a_stock_saver_of_a_scaffold(tmp_path):
+    def model_fn(features, labels, mode, params):
+        spec = touches.model_fn(features, labels, mode, params)
+        scaffold = v1.train.Scaffold(saver=v1.train.Saver(max_to_keep=2))
+        hook = touches.hook(tmp_path, full=3, delta=1, scaffold=scaffold)
+        return spec._replace(scaffold=scaffold, training_chief_hooks=[hook])
+
+    config = tf.estimator.RunConfig(str(tmp_path), log_step_count_steps=None)
+    model = tf.estimator.Estimator(model_fn, config=config, params={"buckets": 2})
+    steps = [[1], [2], [1, 3], [-2], [4]]
+    model.train(touches.inputs(steps))
+    assert _kinds(tmp_path) == {3: "full", 4: "delta", 5: "full"}
+    reader = touches.estimator(tmp_path, buckets=2)
+    for version in versions.list_versions(str(tmp_path)):
+        wanted = touches.expected(steps[: version.step], [1, 2, 3, 4])
+        assert touches.weights(reader, [1, 2, 3, 4], version.prefix) == wanted
+
+
+def test_a_scaffold_that_the_hook_does_not_know(tmp_path):
+    def model_fn(features, labels, mode, params):
+        spec = touches.model_fn(features, labels, mode, params)
+        return spec._replace(scaffold=v1.train.Scaffold(saver=v1.train.Saver()))
+
+    config = tf.estimator.RunConfig(str(tmp_path), log_step_count_steps=None)
+    model = tf.estimator.Estimator(model_fn, config=config, params={})
+    with pytest.raises(RuntimeError, match="Scaffold has a Saver that the hook does not know"):
+        model.train(touches.inputs([[1]]), hooks=[touches.hook(tmp_path)])
+
+
 class _StockHook(v1.train.CheckpointSaverHook):
     """TensorFlow's hook as it is; the name is for the reader of a failure."""
 

@@ -159,7 +159,7 @@ def test_a_circle(tmp_path):
     for suffix in (".index", ".data-00000-of-00001"):
         shutil.copy(prefixes[2] + suffix, prefixes[0] + suffix)
     # Version 1 is a delta of 0, which is now one of 1 as well; the numbers of the saves differ too.
-    with pytest.raises((versions.BrokenChainError)):
+    with pytest.raises(versions.BrokenChainError):
         versions.chain_of(prefixes[1])
     with pytest.raises(tf.errors.DataLossError) as caught:
         _restore(prefixes[1])

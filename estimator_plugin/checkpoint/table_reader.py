@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from . import meta as table_meta
 from . import names, versions
-from .tensor_reader import TensorReader
+from .tensor_reader import open_reader
 
 TableRows = collections.namedtuple(
     "TableRows",
@@ -38,7 +38,7 @@ class TableLink:
     def __init__(self, prefix, table):
         self.prefix = prefix
         self._table = table
-        self._reader = TensorReader(prefix)
+        self._reader = open_reader(prefix)
         name = names.meta_name(table)
         if name not in self._reader.shapes:
             raise tf.errors.NotFoundError(None, None, "%s has no table %r" % (prefix, table))

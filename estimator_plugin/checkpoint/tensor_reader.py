@@ -1,5 +1,7 @@
 """Reading single tensors of a checkpoint, with one kind of error for whatever is damaged."""
 
+import functools
+
 import tensorflow as tf
 
 # TensorFlow's own reader has one for each way that a file can be damaged.
@@ -37,6 +39,23 @@ class TensorReader:
             return self._reader.get_tensor(name)
         except _ERRORS as error:
             raise _damaged(self.prefix, "%s cannot be read" % name, error) from error
+
+
+def open_reader(prefix):
+    """The TensorReader of `prefix`: the one of the last call, unless the checkpoint has changed.
+
+    Opening reads the whole index, and each table of a checkpoint wants a reader.
+    """
+    try:
+        stat = tf.io.gfile.stat(prefix + ".index")
+    except tf.errors.OpError as error:
+        raise _damaged(prefix, "its index cannot be read", error) from error
+    return _open(prefix, stat.mtime_nsec, stat.length)
+
+
+@functools.lru_cache(maxsize=32)
+def _open(prefix, mtime_nsec, length):
+    return TensorReader(prefix)
 
 
 def _damaged(prefix, what, error):

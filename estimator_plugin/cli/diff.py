@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checkpoint import reader
 from ..checkpoint.table_reader import TableReader
-from ..checkpoint.tensor_reader import TensorReader
+from ..checkpoint.tensor_reader import open_reader
 from . import sources
 from .report import FOUND, OK, Report, columns
 
@@ -43,7 +43,7 @@ def run(arguments, progress):
         "variables_added": sorted(set(variables_b) - set(variables_a)),
         "variables_removed": sorted(set(variables_a) - set(variables_b)),
     }  # fmt: skip
-    both = [name for name in variables_a if name in set(variables_b)]
+    both = sorted(set(variables_a) & set(variables_b))
     data["variables_changed"] = _variables(a, b, both, progress)
     data["equal"] = not (
         any(data[f] for f in data if f.startswith(("tables_", "variables_")))
@@ -110,7 +110,7 @@ def _differ(old, new):
 
 
 def _variables(a, b, both, progress):
-    reader_a, reader_b = TensorReader(a), TensorReader(b)
+    reader_a, reader_b = open_reader(a), open_reader(b)
     changed = []
     for name in progress.track(both, len(both), "variables"):
         old, new = (np.asarray(r.read(name)) for r in (reader_a, reader_b))

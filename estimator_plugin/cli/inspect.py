@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import hashing
 from ..checkpoint.table_reader import TableReader
-from ..checkpoint.tensor_reader import TensorReader
+from ..checkpoint.tensor_reader import open_reader
 from . import sources
 from .report import FOUND, OK, Report, columns, numbers_text
 
@@ -41,7 +41,7 @@ def _checkpoint(prefix, progress):
         _facts(name, TableReader(prefix, name))
         for name in progress.track(tables, len(tables), "counting rows")
     ]
-    reader = TensorReader(prefix)
+    reader = open_reader(prefix)
     data["variables"] = [
         {"name": name, "dtype": reader.dtypes[name].name, "shape": list(reader.shapes[name])}
         for name in variables

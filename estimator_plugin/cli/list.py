@@ -11,6 +11,8 @@ from ..checkpoint.table_reader import TableLink
 from . import sources
 from .report import FOUND, OK, Report, bytes_text, columns
 
+_LONGEST = 40  # Characters that tables' names may take in a line.
+
 
 def add_arguments(parser):
     parser.add_argument("directory", help="a model_dir")
@@ -35,7 +37,7 @@ def run(arguments, progress):
                 sum(t["rows"] for t in v["tables"]),
                 sum(t["removed"] for t in v["tables"]),
                 bytes_text(v["bytes"]),
-                ", ".join(t["name"] for t in v["tables"]) or "-",
+                _names([table["name"] for table in v["tables"]]),
             ]
             for v in data
         ],
@@ -46,6 +48,11 @@ def run(arguments, progress):
         lines = ["%s has no checkpoints" % directory]
     result = {"directory": directory, "versions": data}
     return Report(result, lines, FOUND if problems else OK)
+
+
+def _names(tables):
+    text = ", ".join(tables) or "-"
+    return text if len(text) <= _LONGEST else "%d tables" % len(tables)
 
 
 def _describe(version):

@@ -16,7 +16,7 @@ from . import list as list_command
 from .progress import Progress
 from .report import UNUSABLE, show
 
-_COMMANDS = {
+COMMANDS = {
     "list": list_command,
     "inspect": inspect,
     "verify": verify,
@@ -36,9 +36,9 @@ def main(arguments=None):
       The exit code.
     """
     tf.get_logger().setLevel("ERROR")
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
-        report = _COMMANDS[parsed.command].run(parsed, Progress())
+        report = COMMANDS[parsed.command].run(parsed, Progress())
         show(report, parsed.json, sys.stdout)
         sys.stdout.flush()
     except BrokenPipeError:  # The reader, such as `head`, has seen enough.
@@ -51,19 +51,20 @@ def main(arguments=None):
     return report.exit_code
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
+def parser():
+    """The parser of the command line; its result has `command`, `json` and the command's own."""
+    made = argparse.ArgumentParser(
         prog="estimator_plugin",
         description="Looks into TensorFlow checkpoints that hold growing embedding tables.",
         epilog="Exit codes: 0 done; 1 verify found damage, diff a difference or inspect no such "
         "key; 2 wrong arguments or unreadable files.",
     )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    made.add_argument("--version", action="version", version=__version__)
+    commands = made.add_subparsers(dest="command", metavar="COMMAND")
     commands.required = True
-    for name, command in _COMMANDS.items():
+    for name, command in COMMANDS.items():
         summary = command.__doc__.splitlines()[0].partition(": ")[2]
         sub = commands.add_parser(name, help=summary, description=summary)
         command.add_arguments(sub)
         sub.add_argument("--json", action="store_true", help="print JSON for scripts")
-    return parser
+    return made

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from ..checkpoint import versions
 from ..checkpoint.table_reader import TableReader
-from ..checkpoint.tensor_reader import TensorReader
-from ..ops import table_ops
+from ..checkpoint.tensor_reader import open_reader
+from ..ops import library, table_ops
 from . import sources
 from .report import OK, Report, bytes_text
 
@@ -33,9 +33,14 @@ def run(arguments, progress):
     none, so that it can be given as a model_dir.
 
     Raises:
-      ValueError: CHECKPOINT is none, or PREFIX is there already.
+      ValueError: CHECKPOINT is none, PREFIX is there already, or this is TensorFlow 1.15.
       tf.errors.OpError, OSError: reading or writing failed; nothing is left at PREFIX.
     """
+    if not hasattr(library.load(), "ep_save_tables"):
+        raise ValueError(
+            "merge needs TensorFlow 2.6 or later, this is %s; it reads checkpoints of any version"
+            % tf.__version__
+        )
     prefix = sources.checkpoint(arguments.checkpoint)
     output = os.path.abspath(arguments.output)
     if os.path.isdir(output) or not os.path.basename(arguments.output):
@@ -89,7 +94,7 @@ def _copy_table(prefix, table, part):
 
 
 def _copy_variables(prefix, variables, part):
-    dtypes = TensorReader(prefix).dtypes
+    dtypes = open_reader(prefix).dtypes
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         whole = [""] * len(variables)
         values = tf.raw_ops.RestoreV2(

@@ -5,7 +5,7 @@ import os
 import tensorflow as tf
 
 from ..checkpoint import names, reader
-from ..checkpoint.tensor_reader import TensorReader
+from ..checkpoint.tensor_reader import open_reader
 
 
 def checkpoint(path):
@@ -28,7 +28,7 @@ def checkpoint(path):
 def tables_and_variables(prefix):
     """What a checkpoint holds: its table names, and the names of all tensors of no table."""
     tables = reader.table_names(prefix)
-    tensors = sorted(TensorReader(prefix).shapes)
+    tensors = sorted(open_reader(prefix).shapes)
     return tables, [name for name in tensors if not _belongs_to(name, tables)]
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from .. import hashing
 from ..checkpoint import names
 from ..checkpoint.table_reader import open_chain
-from ..checkpoint.tensor_reader import TensorReader
+from ..checkpoint.tensor_reader import open_reader
 from . import sources
 from .report import FOUND, OK, Report
 
@@ -49,7 +49,7 @@ def run(arguments, progress):
 
 
 def _variables(prefix, variables, progress):
-    reader = TensorReader(prefix)
+    reader = open_reader(prefix)
     problems = []
     for name in progress.track(variables, len(variables), "variables"):
         try:
@@ -78,7 +78,7 @@ def _table(prefix, table, progress):
 
 def _bank(link, table):
     try:
-        bank = TensorReader(link.prefix).read(names.bank_name(table))
+        bank = open_reader(link.prefix).read(names.bank_name(table))
     except tf.errors.OpError as error:
         return [error.message]
     if bank.ndim == 2 and bank.shape[1] == link.meta.dim:

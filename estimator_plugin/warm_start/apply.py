@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from .. import lookup_registry, tf_compat
 from ..checkpoint import reader
-from ..checkpoint.tensor_reader import TensorReader
+from ..checkpoint.tensor_reader import open_reader
 from . import plan, settings, tables
 
 _OPTIMIZER_OPS = ("Apply", "ResourceApply", "ResourceSparseApply", "SparseApply", "EpTableApply")
@@ -82,7 +82,7 @@ def _plan(source, prefix, by_name):
         _trains(tf.compat.v1.get_default_graph()),
     )
     known = reader.table_names(prefix)
-    tensors = TensorReader(prefix).shapes
+    tensors = open_reader(prefix).shapes
     checkpoint = plan.CheckpointNames(
         prefix, known, [t for t in tensors if t.partition("/")[0] not in known]
     )

@@ -36,7 +36,7 @@ def load_rows(table, prefix, name, with_slots):
     dtypes = [tf.string] + [
         _DTYPES[a] for a in names.BUCKET_ARRAYS for _ in range(table.num_buckets)
     ]
-    meta, *arrays = tf.compat.v1.py_func(read, [own.meta], dtypes)
+    meta, *arrays = tf.numpy_function(read, [own.meta], dtypes)
     meta.set_shape([])
     for tensor in arrays:
         tensor.set_shape([None, None] if tensor.dtype == tf.float32 else [None])

@@ -124,7 +124,7 @@ def test_slots_stay_behind_when_asked(tmp_path, old):
     assert trained.rows("user") == {**rows_of("user", 3.0), 10: 0.0}
 
 
-def test_slots_of_another_optimizer_start_fresh(tmp_path, old, capfd):
+def test_slots_of_another_optimizer_start_fresh(tmp_path, old):
     build = models.model_fn(["user"], momentum=False)
     models.started(tmp_path / "new", build, Settings(old, "user"))
     trained = models.Model(str(tmp_path / "new" / "model.ckpt-1"))

@@ -66,4 +66,9 @@ std::vector<uint32_t> ChangeLog::CapturedRows() const {
   return rows;
 }
 
+int64_t ChangeLog::bytes() const {
+  const size_t removals = current_.keys.capacity() + captured_.keys.capacity();
+  return static_cast<int64_t>(marks_.capacity() + removals * sizeof(int64_t));
+}
+
 }  // namespace estimator_plugin

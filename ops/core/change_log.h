@@ -36,6 +36,8 @@ class ChangeLog {
   const std::vector<int64_t>& captured_removals() const { return captured_.keys; }
   // Whether all removals since the last commit are known; if not, only a full save will do.
   bool complete() const { return !current_.lost && !captured_.lost; }
+  // Memory in use.
+  int64_t bytes() const;
 
  private:
   enum Mark : uint8_t { kSaved = 0, kChanged = 1, kCaptured = 2 };

@@ -153,7 +153,7 @@ TableStats Table<V>::stats() const {
   for (const auto& bucket : buckets_) {
     SharedLock lock(&bucket->lock);
     stats.rows += bucket->store->live();
-    stats.bytes += bucket->store->bytes() + bucket->index.bytes();
+    stats.bytes += bucket->store->bytes() + bucket->index.bytes() + bucket->changes.bytes();
   }
   stats.keys_looked_up = keys_looked_up_;
   stats.keys_found = keys_found_;

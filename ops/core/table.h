@@ -19,6 +19,7 @@
 
 #include "bucket.h"
 #include "gradient_sums.h"
+#include "missing_keys.h"
 #include "parallel.h"
 #include "rw_lock.h"
 #include "save_ledger.h"
@@ -101,13 +102,13 @@ class Table {
   void InitializeRow(int64_t key, V* row) const;
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
 
-  Status InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing, int64_t* addresses,
-                       V* embeddings, ParallelRunner* runner);
+  Status InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses, V* embeddings,
+                       ParallelRunner* runner);
   // Turns a few of the places that rows have filled into huge pages.
   void MakeHugePages();
   // REQUIRES: the bucket's lock is held exclusively.
-  Status InsertIntoBucket(int bucket, const int64_t* keys, const int64_t* positions, int64_t n,
-                          int64_t* addresses, V* embeddings);
+  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, int64_t* addresses,
+                          V* embeddings);
   // Sets shard->rows; an error for an address that names no live row.
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.

@@ -18,9 +18,6 @@ constexpr int64_t kGrain = 4096;
 // How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
 constexpr int64_t kAhead = 12;
 constexpr int64_t kRing = 32;  // A power of two above 2 * kAhead.
-// Making one costs some milliseconds: a step pays for a few, whatever the table's growth.
-constexpr int kHugePagesPerLookup = 4;
-
 // What probing needs to know of a bucket.
 template <typename V>
 struct BucketReader {
@@ -41,7 +38,7 @@ struct LookupBatch {
 };
 
 struct ProbeResult {
-  std::vector<int64_t> missing;  // Positions of keys without a row, in order.
+  std::vector<MissingKey> missing;  // In order.
   int64_t asked = 0;
 };
 
@@ -86,7 +83,7 @@ class Prober {
     const BucketReader<V>& bucket = batch_.buckets[number];
     const uint32_t row = key == kNoKey ? kNoRow : bucket.index.Find(homes_[i % kRing], key);
     if (row == kNoRow) {
-      if (key != kNoKey) result_->missing.push_back(i);
+      if (key != kNoKey) result_->missing.push_back({key, i});
       batch_.addresses[i] = kNoAddress;
       sources_[i % kRing] = batch_.default_row;
       result_->asked += key != kNoKey;
@@ -120,31 +117,6 @@ void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* resu
   }
 }
 
-// The positions of `missing` keys grouped by bucket, in order inside each.
-struct BucketGroups {
-  std::vector<int64_t> positions;
-  std::vector<int64_t> begins;  // begins[b] to begins[b + 1] is bucket b's part.
-};
-
-BucketGroups GroupByBucket(const int64_t* keys, const std::vector<int64_t>& missing,
-                           int num_buckets, int bucket_shift) {
-  BucketGroups groups;
-  groups.positions.resize(missing.size());
-  groups.begins.assign(num_buckets + 1, 0);
-  std::vector<uint16_t> bucket_of(missing.size());
-  for (size_t i = 0; i < missing.size(); ++i) {
-    const int bucket = BucketOfHash(MixKey(keys[missing[i]]), bucket_shift);
-    bucket_of[i] = static_cast<uint16_t>(bucket);
-    ++groups.begins[bucket + 1];
-  }
-  for (int b = 0; b < num_buckets; ++b) groups.begins[b + 1] += groups.begins[b];
-  std::vector<int64_t> next(groups.begins.begin(), groups.begins.end() - 1);
-  for (size_t i = 0; i < missing.size(); ++i) {
-    groups.positions[next[bucket_of[i]]++] = missing[i];
-  }
-  return groups;
-}
-
 }  // namespace
 
 template <typename V>
@@ -171,7 +143,7 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
       ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
     });
   }
-  std::vector<int64_t> missing;
+  std::vector<MissingKey> missing;
   int64_t asked = 0;
   for (const ProbeResult& result : results) {
     missing.insert(missing.end(), result.missing.begin(), result.missing.end());
@@ -181,95 +153,10 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
   keys_found_ += asked - static_cast<int64_t>(missing.size());
   if (on_missing == OnMissing::kDefault) return Status();
   if (!missing.empty()) {
-    EP_RETURN_IF_ERROR(InsertMissing(keys, missing, addresses, embeddings, runner));
+    EP_RETURN_IF_ERROR(InsertMissing(missing, addresses, embeddings, runner));
   }
   if (wants_huge_pages_) MakeHugePages();
   return Status();
-}
-
-template <typename V>
-void Table<V>::MakeHugePages() {
-  wants_huge_pages_ = false;
-  const int first = next_huge_bucket_;
-  int made = 0;
-  for (int i = 0; i < options_.num_buckets; ++i) {
-    const int number = (first + i) % options_.num_buckets;
-    Bucket<V>& bucket = *buckets_[number];
-    ExclusiveLock lock(&bucket.lock);
-    while (bucket.store->WantsHugePage()) {
-      if (made == kHugePagesPerLookup) {
-        wants_huge_pages_ = true;
-        next_huge_bucket_ = number;
-        return;
-      }
-      bucket.store->MakeHugePage();
-      ++made;
-    }
-  }
-}
-
-template <typename V>
-Status Table<V>::InsertMissing(const int64_t* keys, const std::vector<int64_t>& missing,
-                               int64_t* addresses, V* embeddings, ParallelRunner* runner) {
-  if (initializer_ == nullptr) {
-    return Error(Code::kFailedPrecondition, "table '", options_.name,
-                 "': its initializer's rows have not been drawn yet");
-  }
-  const int num_buckets = options_.num_buckets;
-  const BucketGroups groups = GroupByBucket(keys, missing, num_buckets, bucket_shift_);
-  const int64_t n = static_cast<int64_t>(missing.size());
-  const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain / 4));
-  std::vector<Status> statuses(shards);
-  // Locked by the caller, not by the shards: operations share the runner's threads, and the shards
-  // of whoever holds a lock might be queued behind a shard that waits for it.
-  std::vector<std::unique_ptr<ExclusiveLock>> locks;
-  for (int b = 0; b < num_buckets; ++b) {
-    if (groups.begins[b] == groups.begins[b + 1]) continue;
-    locks.emplace_back(new ExclusiveLock(&buckets_[b]->lock));
-  }
-  runner->Run(shards, [&](int shard) {
-    const ShardRange range = RangeOfShard(num_buckets, shards, shard);
-    for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
-      const int64_t begin = groups.begins[b];
-      statuses[shard] = InsertIntoBucket(static_cast<int>(b), keys, &groups.positions[begin],
-                                         groups.begins[b + 1] - begin, addresses, embeddings);
-    }
-  });
-  return FirstError(statuses);
-}
-
-template <typename V>
-Status Table<V>::InsertIntoBucket(int number, const int64_t* keys, const int64_t* positions,
-                                  int64_t n, int64_t* addresses, V* embeddings) {
-  if (n == 0) return Status();
-  Bucket<V>& bucket = *buckets_[number];
-  const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
-  int64_t inserted = 0;
-  Status status;
-  for (int64_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) {
-      __builtin_prefetch(bucket.index.reader().Home(MixKey(keys[positions[i + kAhead]])));
-    }
-    const int64_t position = positions[i];
-    const int64_t key = keys[position];
-    const uint64_t hash = MixKey(key);
-    uint32_t row = bucket.index.Find(key, hash);  // Another lookup, or this batch, may have it.
-    if (row == kNoRow) {
-      status = bucket.index.Reserve(bucket.index.size() + 1);
-      if (status.ok()) status = bucket.store->Add(key, &row);
-      if (!status.ok()) break;
-      bucket.index.Insert(key, hash, row);
-      bucket.changes.AddRow(row);
-      InitializeRow(key, bucket.row(row));
-      ++inserted;
-    }
-    addresses[position] = MakeAddress(number, row);
-    if (embeddings != nullptr) CopyBytes(bucket.row(row), embeddings + position * dim(), bytes);
-  }
-  rows_inserted_ += inserted;
-  if (bucket.store->WantsHugePage()) wants_huge_pages_ = true;
-  if (status.ok()) return status;
-  return Error(status.code(), "table '", options_.name, "': ", status.message());
 }
 
 template <typename V>

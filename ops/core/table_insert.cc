@@ -1,0 +1,136 @@
+// The second phase of Table::Lookup: rows for keys that have none, bucket by bucket. Within a
+// bucket keys come in the order of the batch, so row numbers do not depend on the number of
+// threads.
+#include <algorithm>
+
+#include "bucket_locks.h"
+#include "hash.h"
+#include "row_copy.h"
+#include "table.h"
+
+namespace estimator_plugin {
+namespace {
+
+// Keys per shard below which another thread costs more than it saves.
+constexpr int64_t kGrain = 1024;
+// How many keys ahead memory is asked for.
+constexpr int64_t kAhead = 8;
+
+// Making one costs some milliseconds: a step pays for a few, whatever the table's growth.
+constexpr int kHugePagesPerLookup = 4;
+
+struct MissingByBucket {
+  std::vector<MissingKey> keys;
+  std::vector<int64_t> begins;  // begins[b] to begins[b + 1] is bucket b's part of `keys`.
+};
+
+MissingByBucket GroupByBucket(const std::vector<MissingKey>& missing, int num_buckets,
+                              int bucket_shift) {
+  MissingByBucket groups;
+  groups.keys.resize(missing.size());
+  groups.begins.assign(num_buckets + 1, 0);
+  for (const MissingKey& key : missing) {
+    ++groups.begins[BucketOfHash(MixKey(key.key), bucket_shift) + 1];
+  }
+  for (int b = 0; b < num_buckets; ++b) groups.begins[b + 1] += groups.begins[b];
+  std::vector<int64_t> next(groups.begins.begin(), groups.begins.end() - 1);
+  for (const MissingKey& key : missing) {
+    groups.keys[next[BucketOfHash(MixKey(key.key), bucket_shift)]++] = key;
+  }
+  return groups;
+}
+
+}  // namespace
+
+template <typename V>
+Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses,
+                               V* embeddings, ParallelRunner* runner) {
+  if (initializer_ == nullptr) {
+    return Error(Code::kFailedPrecondition, "table '", options_.name,
+                 "': its initializer's rows have not been drawn yet");
+  }
+  const int num_buckets = options_.num_buckets;
+  const MissingByBucket groups = GroupByBucket(missing, num_buckets, bucket_shift_);
+  const int64_t n = static_cast<int64_t>(missing.size());
+  const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain));
+  std::vector<Status> statuses(shards);
+  // Locked by the caller, not by the shards: operations share the runner's threads, and the shards
+  // of whoever holds a lock might be queued behind a shard that waits for it.
+  std::vector<std::unique_ptr<ExclusiveLock>> locks;
+  for (int b = 0; b < num_buckets; ++b) {
+    if (groups.begins[b] == groups.begins[b + 1]) continue;
+    locks.emplace_back(new ExclusiveLock(&buckets_[b]->lock));
+  }
+  runner->Run(shards, [&](int shard) {
+    const ShardRange range = RangeOfShard(num_buckets, shards, shard);
+    for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
+      const int64_t begin = groups.begins[b];
+      statuses[shard] = InsertIntoBucket(static_cast<int>(b), &groups.keys[begin],
+                                         groups.begins[b + 1] - begin, addresses, embeddings);
+    }
+  });
+  return FirstError(statuses);
+}
+
+template <typename V>
+Status Table<V>::InsertIntoBucket(int number, const MissingKey* keys, int64_t n, int64_t* addresses,
+                                  V* embeddings) {
+  if (n == 0) return Status();
+  Bucket<V>& bucket = *buckets_[number];
+  const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
+  int64_t inserted = 0;
+  Status status;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) {
+      const MissingKey& ahead = keys[i + kAhead];
+      __builtin_prefetch(bucket.index.reader().Home(MixKey(ahead.key)));
+      __builtin_prefetch(addresses + ahead.position, 1);
+      if (embeddings != nullptr) __builtin_prefetch(embeddings + ahead.position * dim(), 1);
+    }
+    const int64_t key = keys[i].key;
+    const uint64_t hash = MixKey(key);
+    uint32_t row = bucket.index.Find(key, hash);  // Another lookup, or this batch, may have it.
+    if (row == kNoRow) {
+      status = bucket.index.Reserve(bucket.index.size() + 1);
+      if (status.ok()) status = bucket.store->Add(key, &row);
+      if (!status.ok()) break;
+      bucket.index.Insert(key, hash, row);
+      bucket.changes.AddRow(row);
+      InitializeRow(key, bucket.row(row));
+      ++inserted;
+    }
+    addresses[keys[i].position] = MakeAddress(number, row);
+    if (embeddings != nullptr) {
+      CopyBytes(bucket.row(row), embeddings + keys[i].position * dim(), bytes);
+    }
+  }
+  rows_inserted_ += inserted;
+  if (bucket.store->WantsHugePage()) wants_huge_pages_ = true;
+  if (status.ok()) return status;
+  return Error(status.code(), "table '", options_.name, "': ", status.message());
+}
+
+template <typename V>
+void Table<V>::MakeHugePages() {
+  wants_huge_pages_ = false;
+  const int first = next_huge_bucket_;
+  int made = 0;
+  for (int i = 0; i < options_.num_buckets; ++i) {
+    const int number = (first + i) % options_.num_buckets;
+    Bucket<V>& bucket = *buckets_[number];
+    ExclusiveLock lock(&bucket.lock);
+    while (bucket.store->WantsHugePage()) {
+      if (made == kHugePagesPerLookup) {
+        wants_huge_pages_ = true;
+        next_huge_bucket_ = number;
+        return;
+      }
+      bucket.store->MakeHugePage();
+      ++made;
+    }
+  }
+}
+
+template class Table<float>;
+
+}  // namespace estimator_plugin

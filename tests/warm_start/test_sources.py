@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_plugin as ep
+from estimator_plugin.checkpoint.table_reader import TableReader
 from estimator_plugin.warm_start import rebucketed
 from tests.cli import model_dir
 from tests.warm_start import models
@@ -153,3 +154,16 @@ def test_rows_by_way_of_numpy(tmp_path, monkeypatch, with_slots, num_buckets):
     assert model.slots("user") == ({"momentum": {1.0}} if with_slots else {})
     trained = models.Model(str(tmp_path / "new" / "model.ckpt-1"))
     assert trained.rows("user") == pytest.approx(model_dir.expected(30))
+
+
+def test_deltas_after_a_warm_start(tmp_path):
+    """What was loaded is in the full checkpoint at the start, and deltas go on from there."""
+    old = models.write(tmp_path / "old", {"user": 3.0})
+    new = str(tmp_path / "new")
+    hook = ep.hooks.IncrementalSaveHook(new, save_full_steps=100, save_delta_steps=1)
+    estimator = models.estimator(new, models.model_fn(["user"]), Settings(old, "user"))
+    estimator.train(models.input_fn, hooks=[hook], steps=3)
+    delta = os.path.join(new, "model.ckpt-2")
+    assert TableReader(delta, "user").meta.parent == "model.ckpt-1"
+    assert TableReader(delta, "user").chain[-1].saved_rows() == 2  # Keys 1 and 10.
+    assert models.Model(delta).rows("user") == {**rows_of("user", 3.0), 10: 0.0}

@@ -8,12 +8,19 @@ TensorFlow's own op, and one merge makes the checkpoint appear whole or not at a
 import tensorflow as tf
 
 from .. import tf_compat
-from ..ops import table_ops
+from ..ops import library, table_ops
 from .saveable import TableSaveable
 
 
+def _can_stream():
+    """False with a TensorFlow that ships no header for its checkpoint format (1.15)."""
+    return hasattr(library.load(), "ep_save_tables")
+
+
 def _split(saveables):
-    """`saveables` as (tables, others)."""
+    """`saveables` as (tables to stream, others)."""
+    if not _can_stream():
+        return [], list(saveables)
     tables = [x for x in saveables if isinstance(x, TableSaveable)]
     return tables, [x for x in saveables if not isinstance(x, TableSaveable)]
 
@@ -21,7 +28,8 @@ def _split(saveables):
 class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
     """The builder to give to `tf.compat.v1.train.Saver(builder=...)`; see `saver`.
 
-    Each device's tables are one shard of the checkpoint, its other saveables another.
+    Each device's tables are one shard of the checkpoint, its other saveables another. With
+    TensorFlow 1.15, which cannot stream, tables are saved as by a stock Saver.
     """
 
     def save_op(self, filename_tensor, saveables):

@@ -131,7 +131,8 @@ TEST(TableMetaTest, AFieldOfTheWrongTypeIsDataLoss) {
   for (const char* value : {"-1", " -1", "+-1"}) {
     EXPECT_ERROR(Parse(With("seed", value)), Code::kDataLoss, "seed") << value;
   }
-  for (const char* value : {"m", ":", ":0", "m:", "m:x", "m:0,", "m:0,,n:0", ",m:0", "m:0:1", "m:0 "}) {
+  for (const char* value :
+       {"m", ":", ":0", "m:", "m:x", "m:0,", "m:0,,n:0", ",m:0", "m:0:1", "m:0 "}) {
     EXPECT_ERROR(Parse(With("slots", value)), Code::kDataLoss, "") << value;
   }
   for (const char* value : {"x", "1,", "1,,2", ",1", "1 2", "1;2"}) {

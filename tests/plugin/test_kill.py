@@ -43,8 +43,8 @@ class Runs:
 
     def seconds_to_reach(self, model_dir, step):
         """How long a run took to save a checkpoint of `step`; the run is killed then."""
-        start = time.time()
         pid = self.start()
+        start = time.time()
         while step_of(model_dir) < step:
             assert time.time() < start + 120, "no progress"
             time.sleep(0.05)

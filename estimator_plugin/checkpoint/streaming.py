@@ -5,6 +5,8 @@ written straight from their memory into the checkpoint's temporary directory, ev
 TensorFlow's own op, and one merge makes the checkpoint appear whole or not at all.
 """
 
+import collections
+
 import tensorflow as tf
 
 from .. import tf_compat
@@ -47,10 +49,11 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         return super()._build_internal(names_to_saveables, **kwargs)
 
     def _GroupByDevices(self, saveables):  # noqa: N802
-        groups = []
-        for device, group in super()._GroupByDevices(saveables):
-            groups.extend((device, part) for part in _split(group) if part)
-        return groups
+        tables, others = _split(saveables)
+        tables_by_device = collections.OrderedDict()
+        for saveable in tables:
+            tables_by_device.setdefault(saveable.device, []).append(saveable)
+        return super()._GroupByDevices(others) + list(tables_by_device.items())
 
     def _AddRestoreOps(  # noqa: N802
         self, filename_tensor, saveables, *args, **kwargs

@@ -121,8 +121,9 @@ template <typename V>
 Status Table<V>::ImportBucket(int number, const int64_t* keys, const V* values,
                               const int32_t* counts, const int64_t* last_seen, int64_t n) {
   Bucket<V>& bucket = *buckets_[number];
-  EP_RETURN_IF_ERROR(bucket.index.Reserve(n));
-  if (n > 0) EP_RETURN_IF_ERROR(bucket.store->Reserve(n));
+  Status room = bucket.index.Reserve(n);
+  if (room.ok() && n > 0) room = bucket.store->Reserve(n);
+  if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t hash = MixKey(keys[i]);
     if (keys[i] == kNoKey || BucketOfHash(hash, bucket_shift_) != number) {

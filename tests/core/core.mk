@@ -18,11 +18,6 @@ FLAGS_thread := -O1 -g -fsanitize=thread
 FLAGS := $(FLAGS_$(MODE)) -Wall -Wextra -Werror -pthread -MMD -MP \
 	-fno-math-errno -fno-trapping-math -ffp-contract=off -iquote ops -iquote ops/core
 
-# Its deadlock detector aborts when a thread holds 64 locks, and a batch may hold all of a table's
-# buckets. Its shadow is resident memory, so memory cannot be measured beside it.
-ENVIRONMENT_thread := TSAN_OPTIONS=detect_deadlocks=0
-ARGUMENTS_thread := --gtest_filter=-RowStoreTest.TakesLittleMoreMemoryThanItsRows
-
 GTEST := $(shell $(PYTHON) tests/core/get_googletest.py)
 GTEST_OBJECTS := build/core/gtest/gtest-all.o build/core/gtest/gtest_main.o
 CORE_OBJECTS := $(patsubst %.cc,$(OUT)/%.o,$(shell find ops/core -name '*.cc'))
@@ -38,7 +33,7 @@ endif
 
 .PHONY: run fuzz
 run: $(OUT)/core_test
-	$(ENVIRONMENT_$(MODE)) $< --gtest_brief=1 $(ARGUMENTS_$(MODE))
+	$< --gtest_brief=1
 
 # Each fuzz target for FUZZ_SECONDS; part of `run` where the sanitizers see what goes wrong.
 fuzz: $(FUZZ_TARGETS:%=$(OUT)/fuzz/%)

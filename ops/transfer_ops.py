@@ -1,8 +1,8 @@
 """A table's content as tensors, and as part of a TensorFlow checkpoint.
 
-A table named `user` of 64 buckets is these tensors of a checkpoint: `user/meta` (a scalar string of
-`name=value` lines), `user/bank` (float32 [r, dim], the rows of an initializer that has some) and for
-each bucket b `user/bucket-<b>/keys` (int64 [n]), `/rows` (float32 [n, width]: embedding, then
+A table named `user` of 64 buckets is these tensors of a checkpoint: `user/meta` (a scalar string
+of `name=value` lines), `user/bank` (float32 [r, dim], the rows of an initializer that has some) and
+for each bucket b `user/bucket-<b>/keys` (int64 [n]), `/rows` (float32 [n, width]: embedding, then
 slots), `/counts` (int32 [n]) and `/last_seen` (int64 [n]).
 """
 
@@ -37,9 +37,7 @@ def table_export(handle, num_buckets, name=None):
     >>> session.run(content.keys)
     [array([7, 9])]
     """
-    return TableContent(
-        *load().ep_table_export(handle=handle, num_buckets=num_buckets, name=name)
-    )
+    return TableContent(*load().ep_table_export(handle=handle, num_buckets=num_buckets, name=name))
 
 
 def table_import(handle, meta, bank, keys, rows, counts, last_seen, name=None):

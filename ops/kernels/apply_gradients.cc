@@ -47,9 +47,9 @@ class ApplyGradientsBase : public ReadyTableKernel {
       : ReadyTableKernel(ctx),
         num_segments_(AttrOf<tf::int32>(ctx, "N")),
         rule_(AttrOf<std::string>(ctx, "rule")),
-        on_non_finite_(AttrOf<std::string>(ctx, "on_non_finite") == "skip"
-                           ? OnNonFinite::kSkip
-                           : OnNonFinite::kReject) {}
+        on_non_finite_(AttrOf<std::string>(ctx, "on_non_finite") == "skip" ? OnNonFinite::kSkip
+                                                                           : OnNonFinite::kReject) {
+  }
 
  protected:
   virtual const char* IdArgument() const = 0;
@@ -80,8 +80,8 @@ class ApplyGradientsBase : public ReadyTableKernel {
       total += ids.NumElements();
     }
     if (total <= std::numeric_limits<uint32_t>::max()) return Status();
-    return Error(Code::kInvalidArgument, "table '", resource.name(), "': ", IdArgument(),
-                 " has ", total, " ids in all, want fewer than 2^32");
+    return Error(Code::kInvalidArgument, "table '", resource.name(), "': ", IdArgument(), " has ",
+                 total, " ids in all, want fewer than 2^32");
   }
 
   Status Update(TableResource* resource, const UpdateRule<Value>& rule, const Segments& segments,
@@ -165,8 +165,8 @@ class ApplyGradientsByKeyOp : public ApplyGradientsBase {
   }
 
   // Nearly always every key has its row already, from the lookup before.
-  Status FindRows(TableResource* resource, const Segments& keys,
-                  std::vector<tf::Tensor>* addresses, ParallelRunner* runner) const {
+  Status FindRows(TableResource* resource, const Segments& keys, std::vector<tf::Tensor>* addresses,
+                  ParallelRunner* runner) const {
     bool missing = false;
     for (size_t i = 0; i < keys.size(); ++i) {
       EP_RETURN_IF_ERROR(Find(resource, keys[i], OnMissing::kDefault, &(*addresses)[i], runner));

@@ -2,17 +2,15 @@
 // bucket, without a copy of a table in memory. The names and bytes are those that TensorFlow's own
 // savers write from EpTableExport.
 
-#include <cstring>
-#include <memory>
-#include <mutex>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "input_checks.h"
+#include "bundle_readers.h"
 #include "intra_op_runner.h"
 #include "row_arrays.h"
-#include "shapes.h"
+#include "sharded_bundle_writer.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
 
@@ -36,15 +34,6 @@ tf::Status TablesInBundleShape(InferenceContext* c) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(2 + i), 0, &unused));
   }
   return tf::Status();
-}
-
-// Names the checkpoint and the table in an error of reading or writing.
-Status InCheckpoint(const std::string& doing, const std::string& table, const std::string& prefix,
-                    const tf::Status& status) {
-  const Status plain = FromTensorFlow(status);
-  if (plain.ok()) return plain;
-  return Error(plain.code(), doing, " table '", table, "', checkpoint '", prefix, "': ",
-               plain.message());
 }
 
 // A kernel over the inputs prefix, table names and handles.
@@ -83,6 +72,9 @@ class BundleKernel : public StatusKernel {
   const int num_tables_;
 };
 
+// Bytes of rows that are worth another thread to write them.
+constexpr int64_t kBytesPerShard = 8 << 20;
+
 class SaveTablesOp : public BundleKernel {
  public:
   using BundleKernel::BundleKernel;
@@ -90,79 +82,41 @@ class SaveTablesOp : public BundleKernel {
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
                const std::vector<NamedTable>& tables) override {
-    tf::BundleWriter writer(ctx->env(), prefix);
-    Status status = FromTensorFlow(writer.status());
+    const auto& workers = *ctx->device()->tensorflow_cpu_worker_threads();
+    int64_t bytes = 0;
+    for (const NamedTable& table : tables) bytes += table.resource->MemoryUsed();
+    const int64_t shards = std::min<int64_t>(workers.num_threads, 1 + bytes / kBytesPerShard);
+    ShardedBundleWriter writer(ctx->env(), prefix, static_cast<int>(shards), workers.workers);
     for (const NamedTable& table : tables) {
-      if (!status.ok()) break;
-      status = table.resource->WhileReady([&] { return Save(table, prefix, &writer); });
+      EP_RETURN_IF_ERROR(Saving(table.name, prefix,
+                                table.resource->WhileReady([&] { return Save(table, &writer); })));
     }
-    // Also after an error: it is what closes and removes the unfinished file.
-    const Status finished = InCheckpoint("saving", tables[0].name, prefix, writer.Finish());
-    if (status.ok()) status = finished;
-    if (!status.ok()) RemoveBundle(ctx->env(), prefix);
-    return status;
+    return Saving(tables.back().name, prefix, writer.Finish());
   }
 
-  static Status Save(const NamedTable& table, const std::string& prefix, tf::BundleWriter* writer) {
+  static Status Saving(const std::string& table, const std::string& prefix, const Status& status) {
+    if (status.ok()) return status;
+    return Error(status.code(), "saving table '", table, "', checkpoint '", prefix,
+                 "': ", status.message());
+  }
+
+  static Status Save(const NamedTable& table, ShardedBundleWriter* writer) {
     int64_t width = 0;
-    const auto add = [&](const std::string& name, const tf::Tensor& tensor) {
-      return InCheckpoint("saving", table.name, prefix, writer->Add(name, tensor));
-    };
     const auto begin = [&](const RowLayout& layout) {
       width = layout.width();
-      EP_RETURN_IF_ERROR(add(MetaTensorName(table.name), MetaTensor(*table.resource, layout)));
-      return add(BankTensorName(table.name), BankTensor(*table.resource));
+      return writer->Add(0, {{MetaTensorName(table.name), MetaTensor(*table.resource, layout)},
+                             {BankTensorName(table.name), BankTensor(*table.resource)}});
     };
     const auto visit = [&](int bucket, const BucketView<Value>& view) {
       const RowTensors tensors = ViewTensors(view, width);
+      ShardedBundleWriter::NamedTensors named;
       for (RowArray array : kRowArrays) {
-        EP_RETURN_IF_ERROR(
-            add(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array)));
+        named.emplace_back(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array));
       }
-      return Status();
+      return writer->Add(bucket % writer->num_shards(), std::move(named));
     };
     return table.resource->table()->Export(begin, visit);
   }
-
-  // After a failed save; what could not be written may not be there to remove either.
-  static void RemoveBundle(tf::Env* env, const std::string& prefix) {
-    for (const char* suffix : {".index", ".data-00000-of-00001"}) {
-      const Status removed = FromTensorFlow(env->DeleteFile(prefix + suffix));
-      VLOG(1) << "removing " << prefix << suffix << ": " << removed.message();
-    }
-  }
-};
-
-// Readers of one bundle for threads that read at once: a BundleReader serves one at a time.
-class BundleReaders {
- public:
-  BundleReaders(tf::Env* env, const std::string& prefix) : env_(env), prefix_(prefix) {}
-
-  std::unique_ptr<tf::BundleReader> Take() {
-    std::unique_ptr<tf::BundleReader> reader;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (!free_.empty()) {
-        reader = std::move(free_.back());
-        free_.pop_back();
-      }
-    }
-    if (reader == nullptr) reader.reset(new tf::BundleReader(env_, prefix_));
-    return reader;
-  }
-
-  void Return(std::unique_ptr<tf::BundleReader> reader) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(std::move(reader));
-  }
-
-  const std::string& prefix() const { return prefix_; }
-
- private:
-  tf::Env* const env_;
-  const std::string prefix_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<tf::BundleReader>> free_;
 };
 
 class RestoreTablesOp : public BundleKernel {
@@ -183,65 +137,14 @@ class RestoreTablesOp : public BundleKernel {
   static Status Restore(const NamedTable& table, BundleReaders* readers, ParallelRunner* runner) {
     TableResource::Source source;
     tf::Tensor meta;
-    EP_RETURN_IF_ERROR(ReadHead(table, readers, &meta, &source.bank));
+    EP_RETURN_IF_ERROR(readers->ReadHead(table.name, &meta, &source.bank));
     source.meta = std::string(meta.scalar<tf::tstring>()());
     source.load_bucket = [&](const RowLayout& layout, int bucket) {
-      RowTensors tensors;
-      EP_RETURN_IF_ERROR(ReadBucket(table, bucket, readers, &tensors));
-      return ImportRows(table.resource.get(), layout, bucket, tensors);
+      return readers->ReadBucket(table.name, bucket, [&](const RowTensors& tensors) {
+        return ImportRows(table.resource.get(), layout, bucket, tensors);
+      });
     };
     return table.resource->Replace(source, runner);
-  }
-
-  static Status ReadHead(const NamedTable& table, BundleReaders* readers, tf::Tensor* meta,
-                         tf::Tensor* bank) {
-    std::unique_ptr<tf::BundleReader> reader = readers->Take();
-    EP_RETURN_IF_ERROR(Reading(table, *readers, reader->status()));
-    EP_RETURN_IF_ERROR(
-        Read(table, *readers, MetaTensorName(table.name), tf::DT_STRING, 0, reader.get(), meta));
-    EP_RETURN_IF_ERROR(
-        Read(table, *readers, BankTensorName(table.name), kValueType, 2, reader.get(), bank));
-    readers->Return(std::move(reader));
-    return Status();
-  }
-
-  static Status ReadBucket(const NamedTable& table, int bucket, BundleReaders* readers,
-                           RowTensors* tensors) {
-    std::unique_ptr<tf::BundleReader> reader = readers->Take();
-    EP_RETURN_IF_ERROR(Reading(table, *readers, reader->status()));
-    for (RowArray array : kRowArrays) {
-      EP_RETURN_IF_ERROR(Read(table, *readers,
-                              BucketTensorName(table.name, bucket, NameOf(array)), DtypeOf(array),
-                              array == RowArray::kRows ? 2 : 1, reader.get(), &tensors->of(array)));
-    }
-    readers->Return(std::move(reader));
-    return Status();
-  }
-
-  static Status Read(const NamedTable& table, const BundleReaders& readers, const std::string& name,
-                     tf::DataType dtype, int rank, tf::BundleReader* reader, tf::Tensor* tensor) {
-    tf::DataType found = tf::DT_INVALID;
-    tf::TensorShape shape;
-    EP_RETURN_IF_ERROR(Reading(table, readers, reader->LookupDtypeAndShape(name, &found, &shape)));
-    if (found != dtype || shape.dims() != rank) {
-      return Error(Code::kDataLoss, "restoring table '", table.name, "', checkpoint '",
-                   readers.prefix(), "': ", name, " is ", tf::DataTypeString(found), " ",
-                   shape.DebugString(), ", want ", tf::DataTypeString(dtype), " of rank ", rank);
-    }
-    *tensor = tf::Tensor(dtype, shape);
-    if (!tensor->IsInitialized()) {
-      return Error(Code::kResourceExhausted, "restoring table '", table.name, "': no memory for ",
-                   name, " ", shape.DebugString());
-    }
-    return Reading(table, readers, reader->Lookup(name, tensor));
-  }
-
-  // Truncated files end before what the index promises.
-  static Status Reading(const NamedTable& table, const BundleReaders& readers,
-                        const tf::Status& status) {
-    const Status named = InCheckpoint("restoring", table.name, readers.prefix(), status);
-    constexpr Code kOutOfRange = static_cast<Code>(11);
-    return named.code() == kOutOfRange ? Status(Code::kDataLoss, named.message()) : named;
   }
 };
 

@@ -84,8 +84,7 @@ class TableInitializeOp : public TableKernel {
     if (bank.dims() != 2) {
       return WrongShape(*resource, "bank", bank.shape(), "[rows, dim]");
     }
-    EP_RETURN_IF_ERROR(
-        CheckRowsOf(*resource, "bank", bank, tf::TensorShape({bank.dim_size(0)})));
+    EP_RETURN_IF_ERROR(CheckRowsOf(*resource, "bank", bank, tf::TensorShape({bank.dim_size(0)})));
     return resource->Initialize(bank.flat<Value>().data(), bank.dim_size(0));
   }
 };

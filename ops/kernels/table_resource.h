@@ -76,7 +76,7 @@ class TableResource : public tf::ResourceBase {
 
   const TableConfig config_;
   const std::unique_ptr<Table<Value>> table_;
-  mutable RwLock lifecycle_;  // Exclusive while the content is replaced.
+  mutable RwLock lifecycle_;              // Exclusive while the content is replaced.
   std::atomic<bool> initialized_{false};  // Written under the exclusive lock.
 };
 

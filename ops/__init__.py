@@ -18,11 +18,12 @@ from .table_ops import (
     table_statistics,
     unique_with_counts,
 )
-from .transfer_ops import restore_tables, save_tables, table_export, table_import
+from .transfer_ops import has_bundle_ops, restore_tables, save_tables, table_export, table_import
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 
 __all__ = [
     "gradients",
+    "has_bundle_ops",
     "load",
     "restore_tables",
     "save_tables",

@@ -6,11 +6,19 @@ This module also offers the wrappers of its sisters `lookup_ops`, `update_ops` a
 from .library import load
 from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .op_inputs import int64_ids
-from .transfer_ops import TableContent, restore_tables, save_tables, table_export, table_import
+from .transfer_ops import (
+    TableContent,
+    has_bundle_ops,
+    restore_tables,
+    save_tables,
+    table_export,
+    table_import,
+)
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 
 __all__ = [
     "TableContent",
+    "has_bundle_ops",
     "restore_tables",
     "save_tables",
     "table_apply_gradients",

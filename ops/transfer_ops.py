@@ -66,6 +66,15 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, name=None):
     return load().ep_table_import(handle, meta, bank, keys, rows, counts, last_seen, name=name)
 
 
+def has_bundle_ops():
+    """Whether `save_tables` and `restore_tables` exist: TensorFlow 1.15 cannot compile them.
+
+    >>> has_bundle_ops()
+    True
+    """
+    return hasattr(load(), "ep_save_tables")
+
+
 def save_tables(prefix, table_names, handles, name=None):
     """Writes tables as a bundle of their own, bucket by bucket, without a copy in memory.
 
@@ -82,12 +91,13 @@ def save_tables(prefix, table_names, handles, name=None):
       The operation.
 
     Raises:
+      NotImplementedError: see `has_bundle_ops`.
       tf.errors.FailedPreconditionError: when run, a table is uninitialized.
       tf.errors.OpError: when run, of the kind the file system reports, naming table and prefix.
 
     >>> session.run(save_tables("/tmp/model.ckpt-1_temp/part-1", ["user"], [handle]))
     """
-    return load().ep_save_tables(prefix, table_names, handles, name=name)
+    return _bundle_op("ep_save_tables")(prefix, table_names, handles, name=name)
 
 
 def restore_tables(prefix, table_names, handles, name=None):
@@ -105,6 +115,7 @@ def restore_tables(prefix, table_names, handles, name=None):
       The operation.
 
     Raises:
+      NotImplementedError: see `has_bundle_ops`.
       tf.errors.NotFoundError: when run, there is no such checkpoint, or it lacks a table.
       tf.errors.DataLossError: when run, a file is truncated or damaged; the message names the
         table and the checkpoint, and the table is empty and uninitialized then.
@@ -112,4 +123,13 @@ def restore_tables(prefix, table_names, handles, name=None):
 
     >>> session.run(restore_tables("/tmp/model.ckpt-1", ["user"], [handle]))
     """
-    return load().ep_restore_tables(prefix, table_names, handles, name=name)
+    return _bundle_op("ep_restore_tables")(prefix, table_names, handles, name=name)
+
+
+def _bundle_op(name):
+    if not has_bundle_ops():
+        raise NotImplementedError(
+            "%s needs the header tensor_bundle.h, which this TensorFlow does not ship; save and "
+            "restore tables with a stock tf.compat.v1.train.Saver" % name
+        )
+    return getattr(load(), name)

@@ -21,8 +21,8 @@ class ProgressHook(tf.compat.v1.train.SessionRunHook):
         step 1200/3000 | loss 0.5821 | 96.3 steps/s | 0:18 left | 12,043 rows
 
     It goes by the global step, never by the number of calls, so it is right when one call makes
-    many steps (`iterations_per_loop`) and when training resumes. A step without a line fetches
-    nothing.
+    many steps (`iterations_per_loop`) and when training resumes. A step fetches the loss and no
+    more; the rest is read when a line is due.
 
     Args:
       total_steps: the global step training ends at, as `max_steps`; None shows neither total nor
@@ -57,7 +57,7 @@ class ProgressHook(tf.compat.v1.train.SessionRunHook):
         self._clock = clock
         self._speed = Speed()
         self._shown_at = None
-        self._due = False
+        self._shown_step = None
         self._last_loss = None
 
     def begin(self):
@@ -76,14 +76,13 @@ class ProgressHook(tf.compat.v1.train.SessionRunHook):
         self._shown_at = self._clock()
 
     def before_run(self, run_context):
-        self._due = self._clock() - self._shown_at >= self._every
-        if not self._due or self._loss_fetch is None:
+        if self._loss_fetch is None:
             return None
         return tf.compat.v1.train.SessionRunArgs(self._loss_fetch)
 
     def after_run(self, run_context, run_values):
-        if self._due:
-            self._last_loss = run_values.results
+        self._last_loss = run_values.results
+        if self._clock() - self._shown_at >= self._every:
             self._show(run_context.session)
 
     def end(self, session):
@@ -94,6 +93,9 @@ class ProgressHook(tf.compat.v1.train.SessionRunHook):
         # Read after the step: a fetch inside it may or may not see its increment.
         state = session.run(self._state)
         self._shown_at = self._clock()
+        if state["step"] == self._shown_step:
+            return
+        self._shown_step = state["step"]
         self._speed.update(int(state["step"]), self._shown_at)
         self._line.write(self._text(int(state["step"]), state.get("rows")))
 

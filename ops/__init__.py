@@ -20,6 +20,7 @@ from .table_ops import (
 )
 from .transfer_ops import (
     commit_save,
+    has_bundle_ops,
     restore_tables,
     save_tables,
     table_export,
@@ -32,6 +33,7 @@ from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 __all__ = [
     "commit_save",
     "gradients",
+    "has_bundle_ops",
     "load",
     "restore_tables",
     "save_tables",

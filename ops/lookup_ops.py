@@ -119,6 +119,4 @@ def table_gather(handle, addresses, dim, default_row=None, name=None):
     >>> session.run(table_gather(handle, table_find(handle, [7]), dim=2))
     array([[0.5, 0.5]], dtype=float32)
     """
-    return load().ep_table_gather(
-        handle, addresses, row_or_zeros(default_row), dim=dim, name=name
-    )
+    return load().ep_table_gather(handle, addresses, row_or_zeros(default_row), dim=dim, name=name)

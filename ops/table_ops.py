@@ -9,6 +9,7 @@ from .op_inputs import int64_ids
 from .transfer_ops import (
     TableContent,
     commit_save,
+    has_bundle_ops,
     restore_tables,
     save_tables,
     table_export,
@@ -21,6 +22,7 @@ from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 __all__ = [
     "TableContent",
     "commit_save",
+    "has_bundle_ops",
     "restore_tables",
     "save_tables",
     "table_apply_gradients",

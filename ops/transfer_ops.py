@@ -1,8 +1,8 @@
 """A table's content as tensors, and as part of a TensorFlow checkpoint.
 
-A table named `user` of 64 buckets is these tensors of a checkpoint: `user/meta` (a scalar string of
-`name=value` lines), `user/bank` (float32 [r, dim], the rows of an initializer that has some) and for
-each bucket b `user/bucket-<b>/keys` (int64 [n]), `/rows` (float32 [n, width]: embedding, then
+A table named `user` of 64 buckets is these tensors of a checkpoint: `user/meta` (a scalar string
+of `name=value` lines), `user/bank` (float32 [r, dim], the rows of an initializer that has some) and
+for each bucket b `user/bucket-<b>/keys` (int64 [n]), `/rows` (float32 [n, width]: embedding, then
 slots), `/counts` (int32 [n]) and `/last_seen` (int64 [n]).
 """
 
@@ -37,9 +37,7 @@ def table_export(handle, num_buckets, name=None):
     >>> session.run(content.keys)
     [array([7, 9])]
     """
-    return TableContent(
-        *load().ep_table_export(handle=handle, num_buckets=num_buckets, name=name)
-    )
+    return TableContent(*load().ep_table_export(handle=handle, num_buckets=num_buckets, name=name))
 
 
 def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="", name=None):
@@ -73,6 +71,15 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="
     )
 
 
+def has_bundle_ops():
+    """Whether `save_tables` and `restore_tables` exist: TensorFlow 1.15 cannot compile them.
+
+    >>> has_bundle_ops()
+    True
+    """
+    return hasattr(load(), "ep_save_tables")
+
+
 def save_tables(prefix, table_names, handles, delta=False, name=None):
     """Writes tables as a bundle of their own, bucket by bucket, without a copy in memory.
 
@@ -91,13 +98,14 @@ def save_tables(prefix, table_names, handles, delta=False, name=None):
       The operation.
 
     Raises:
+      NotImplementedError: see `has_bundle_ops`.
       tf.errors.FailedPreconditionError: when run, a table is uninitialized, or has nothing that a
         delta could be relative to.
       tf.errors.OpError: when run, of the kind the file system reports, naming table and prefix.
 
     >>> session.run(save_tables("/tmp/model.ckpt-1_temp/part-1", ["user"], [handle]))
     """
-    return load().ep_save_tables(prefix, table_names, handles, delta=delta, name=name)
+    return _bundle_op("ep_save_tables")(prefix, table_names, handles, delta=delta, name=name)
 
 
 def restore_tables(prefix, table_names, handles, name=None):
@@ -115,6 +123,7 @@ def restore_tables(prefix, table_names, handles, name=None):
       The operation.
 
     Raises:
+      NotImplementedError: see `has_bundle_ops`.
       tf.errors.NotFoundError: when run, there is no such checkpoint, or it lacks a table.
       tf.errors.DataLossError: when run, a file is truncated or damaged; the message names the
         table and the checkpoint, and the table is empty and uninitialized then.
@@ -122,7 +131,7 @@ def restore_tables(prefix, table_names, handles, name=None):
 
     >>> session.run(restore_tables("/tmp/model.ckpt-1", ["user"], [handle]))
     """
-    return load().ep_restore_tables(prefix, table_names, handles, name=name)
+    return _bundle_op("ep_restore_tables")(prefix, table_names, handles, name=name)
 
 
 def commit_save(prefix, table_names, handles, name=None):
@@ -146,7 +155,7 @@ def commit_save(prefix, table_names, handles, name=None):
     >>> session.run(commit_save("/tmp/model.ckpt-1", ["user"], [handle]))
     array([ True])
     """
-    return load().ep_commit_save(prefix, table_names, handles, name=name)
+    return _bundle_op("ep_commit_save")(prefix, table_names, handles, name=name)
 
 
 def table_save_base(handle, name=None):
@@ -163,7 +172,7 @@ def table_save_base(handle, name=None):
     >>> session.run(table_save_base(handle))
     (b'/tmp/model.ckpt-1', True)
     """
-    return load().ep_table_save_base(handle, name=name)
+    return _bundle_op("ep_table_save_base")(handle, name=name)
 
 
 def table_load(handle, prefix, table_name, with_slots=True, name=None):
@@ -189,4 +198,13 @@ def table_load(handle, prefix, table_name, with_slots=True, name=None):
     >>> session.run(table_load(handle, "/tmp/old/model.ckpt-9", "user"))
     1000
     """
-    return load().ep_table_load(handle, prefix, table_name, with_slots=with_slots, name=name)
+    return _bundle_op("ep_table_load")(handle, prefix, table_name, with_slots=with_slots, name=name)
+
+
+def _bundle_op(name):
+    if not has_bundle_ops():
+        raise NotImplementedError(
+            "%s needs the header tensor_bundle.h, which this TensorFlow does not ship; save and "
+            "restore tables with a stock tf.compat.v1.train.Saver" % name
+        )
+    return getattr(load(), name)

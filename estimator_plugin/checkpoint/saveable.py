@@ -28,8 +28,8 @@ def _checkpoint_of(restored):
 class TableSaveable(tf_compat.SaveableObject):
     """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket.
 
-    The export op joins the graph when a Saver first asks for a tensor, so a graph that only
-    streams, or never saves, has none.
+    The specs, some hundreds, are made and the export op joins the graph when a Saver first asks for
+    them, so a graph that only streams, or never saves, has none.
 
     Attributes:
       table: the EmbeddingTable.
@@ -37,18 +37,20 @@ class TableSaveable(tf_compat.SaveableObject):
 
     def __init__(self, table):
         self.table = table
+        self.op = table.handle
+        self.name = table.handle.op.name  # Loading a SavedModel looks it up as an operation.
+        self._specs = None
         self._exported = None
-        self._device = table.handle.device
-        specs = [
-            self._spec("meta", 0, names.meta_name(table.name), tf.string),
-            self._spec("bank", 0, names.bank_name(table.name), tf.float32),
-        ]
-        for array in names.BUCKET_ARRAYS:
-            for bucket in range(table.num_buckets):
-                name = names.bucket_name(table.name, bucket, array)
-                specs.append(self._spec(array, bucket, name, _BUCKET_DTYPES[array]))
-        # Loading a SavedModel looks the saveable's name up as an operation.
-        super().__init__(table.handle, specs, table.handle.op.name)
+
+    @property
+    def specs(self):
+        if self._specs is None:
+            self._specs = self._make_specs()
+        return self._specs
+
+    @property
+    def device(self):
+        return self.table.handle.device
 
     def restore(self, restored_tensors, restored_shapes):
         """An operation that replaces the table's content with `restored_tensors`."""
@@ -58,7 +60,7 @@ class TableSaveable(tf_compat.SaveableObject):
             restored_tensors[2 + i * count : 2 + (i + 1) * count]
             for i in range(len(names.BUCKET_ARRAYS))
         ]
-        with tf.device(self._device):
+        with tf.device(self.device):
             return table_ops.table_import(
                 self.table.handle,
                 restored_tensors[0],
@@ -67,17 +69,29 @@ class TableSaveable(tf_compat.SaveableObject):
                 checkpoint=_checkpoint_of(restored_tensors[0]),
             )
 
+    def _make_specs(self):
+        name = self.table.name
+        specs = [
+            self._spec("meta", 0, names.meta_name(name), tf.string),
+            self._spec("bank", 0, names.bank_name(name), tf.float32),
+        ]
+        for array in names.BUCKET_ARRAYS:
+            for bucket in range(self.table.num_buckets):
+                tensor_name = names.bucket_name(name, bucket, array)
+                specs.append(self._spec(array, bucket, tensor_name, _BUCKET_DTYPES[array]))
+        return specs
+
     def _spec(self, array, bucket, name, dtype):
         def tensor():
             value = self._export()[array]
             return value[bucket] if isinstance(value, list) else value
 
-        return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self._device)
+        return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self.device)
 
     def _export(self):
         if self._exported is None:
             graph = self.table.graph
-            with graph.as_default(), tf.control_dependencies(None), tf.device(self._device):
+            with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
                 outputs = table_ops.table_export(self.table.handle, self.table.num_buckets)
             fields = ("meta", "bank") + names.BUCKET_ARRAYS
             self._exported = {

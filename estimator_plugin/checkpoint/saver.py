@@ -167,12 +167,13 @@ def stream_savers():
 
 
 class StreamingSaverHook(tf.compat.v1.train.SessionRunHook):
-    """Makes an Estimator that brings its own Saver stream its tables, without touching model_fn.
+    """Makes the Saver of an Estimator or MonitoredTrainingSession stream, model_fn left alone.
 
-    An Estimator puts a Saver that has not added its ops yet into the graph before hooks begin;
-    `begin` puts a streaming one with the same settings in its place. Where the Saver has added its
-    ops already, as in a Scaffold or under NPUEstimator, nothing is changed and one line says so;
-    such a Saver saves and restores tables too, only with more memory on restore.
+    An Estimator puts a Saver that has not added its ops yet into the graph before hooks begin, a
+    MonitoredTrainingSession makes its own after that; `begin` puts a streaming one with the same
+    settings in its place. Where a Saver has added its ops already, as under NPUEstimator, nothing
+    is changed and one line says so; such a Saver saves and restores tables too, only with more
+    memory on restore. Not needed beside a Scaffold that has a `saver` of its own.
 
     In evaluation and prediction it makes `init(restore_model_version=...)` count where model_fn
     gives no saver.

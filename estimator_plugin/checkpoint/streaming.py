@@ -5,15 +5,24 @@ written straight from their memory into the checkpoint's temporary directory, ev
 TensorFlow's own op, and one merge makes the checkpoint appear whole or not at all.
 """
 
+import collections
+
 import tensorflow as tf
 
 from .. import tf_compat
-from ..ops import table_ops
+from ..ops import library, table_ops
 from .saveable import TableSaveable
 
 
+def _can_stream():
+    """False with a TensorFlow that ships no header for its checkpoint format (1.15)."""
+    return hasattr(library.load(), "ep_save_tables")
+
+
 def _split(saveables):
-    """`saveables` as (tables, others)."""
+    """`saveables` as (tables to stream, others)."""
+    if not _can_stream():
+        return [], list(saveables)
     tables = [x for x in saveables if isinstance(x, TableSaveable)]
     return tables, [x for x in saveables if not isinstance(x, TableSaveable)]
 
@@ -21,7 +30,8 @@ def _split(saveables):
 class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
     """The builder to give to `tf.compat.v1.train.Saver(builder=...)`; see `saver`.
 
-    Each device's tables are one shard of the checkpoint, its other saveables another.
+    Each device's tables are one shard of the checkpoint, its other saveables another. With
+    TensorFlow 1.15, which cannot stream, tables are saved as by a stock Saver.
 
     Args:
       delta: bool, default False. Whether saves hold only what changed in tables since the last
@@ -50,10 +60,11 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         return super()._build_internal(names_to_saveables, **kwargs)
 
     def _GroupByDevices(self, saveables):  # noqa: N802
-        groups = []
-        for device, group in super()._GroupByDevices(saveables):
-            groups.extend((device, part) for part in _split(group) if part)
-        return groups
+        tables, others = _split(saveables)
+        tables_by_device = collections.OrderedDict()
+        for saveable in tables:
+            tables_by_device.setdefault(saveable.device, []).append(saveable)
+        return super()._GroupByDevices(others) + list(tables_by_device.items())
 
     def _AddRestoreOps(  # noqa: N802
         self, filename_tensor, saveables, *args, **kwargs

@@ -83,6 +83,17 @@ def _locked_file(directory):
         return None
 
 
+def _forget_in_child():
+    """A forked process has no right of its parent's: it must ask for its own."""
+    for descriptor, _ in _held.values():
+        if descriptor is not None:
+            os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
 def remove_temporary(directory, basename=None, before=None):
     """Removes directories of half-written checkpoints, `<checkpoint>_temp`, from `directory`.
 

@@ -19,8 +19,9 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
         indices, as `tf.gradients(loss, table.handle)` gives them.
 
     All gradients that reach a row in one `apply_gradients` are summed and make one update,
-    whichever lookups they come from. Only rows that were looked up change. An optimizer works by
-    key and by address whatever `init(use_dynamic_expansion=...)` said.
+    whichever lookups they come from; so give all pairs of a step to one call. Only rows that were
+    looked up change. An optimizer works by key and by address whatever
+    `init(use_dynamic_expansion=...)` said.
 
     Args:
       name: str of 1 to 200 characters.

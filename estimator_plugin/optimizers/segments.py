@@ -89,8 +89,9 @@ def _without_padding(table, addresses):
     """`addresses` with the rows of the table's padding keys struck out: they take no update."""
     if not table.padding_keys:
         return addresses
-    padding = table_ops.table_find(
-        table.handle, tf.constant(table.padding_keys, tf.int64), insert=False
-    )
+    with tf.control_dependencies([addresses]):  # The step's own lookup may have made the row.
+        padding = table_ops.table_find(
+            table.handle, tf.constant(table.padding_keys, tf.int64), insert=False
+        )
     is_padding = tf.reduce_any(tf.equal(tf.expand_dims(addresses, -1), padding), axis=-1)
     return tf.where(is_padding, -tf.ones_like(addresses), addresses)

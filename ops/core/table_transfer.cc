@@ -211,8 +211,9 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
       buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
       [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->live() == 0; });
   if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
-    EP_RETURN_IF_ERROR(buckets_[buckets.begin]->index.Reserve(rows.rows));
-    EP_RETURN_IF_ERROR(buckets_[buckets.begin]->store->Reserve(rows.rows));
+    Status room = buckets_[buckets.begin]->index.Reserve(rows.rows);
+    if (room.ok()) room = buckets_[buckets.begin]->store->Reserve(rows.rows);
+    if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
   }
   const bool same_layout = SameSlotNames(rows.layout.slots, layout_.slots);
   for (int64_t i = 0; i < rows.rows; ++i) {

@@ -1,7 +1,8 @@
-// EpSaveTables, EpRestoreTables, EpCommitSave, EpTableSaveBase: tables written to and read from a
-// TensorFlow checkpoint bucket by bucket, without a copy of a table in memory. The names and bytes
-// are those that TensorFlow's own savers write from EpTableExport.
+// EpSaveTables, EpRestoreTables, EpCommitSave, EpTableSaveBase, EpTableLoad: tables written to and
+// read from a TensorFlow checkpoint bucket by bucket, without a copy of a table in memory. The
+// names and bytes are those that TensorFlow's own savers write from EpTableExport.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "intra_op_runner.h"
 #include "row_arrays.h"
 #include "shapes.h"
+#include "sharded_bundle_writer.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
 
@@ -35,15 +37,6 @@ tf::Status TablesInBundleShape(InferenceContext* c) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(2 + i), 0, &unused));
   }
   return tf::Status();
-}
-
-// Names the checkpoint and the table in an error of reading or writing.
-Status InCheckpoint(const std::string& doing, const std::string& table, const std::string& prefix,
-                    const tf::Status& status) {
-  const Status plain = FromTensorFlow(status);
-  if (plain.ok()) return plain;
-  return Error(plain.code(), doing, " table '", table, "', checkpoint '", prefix,
-               "': ", plain.message());
 }
 
 // A kernel over the inputs prefix, table names and handles.
@@ -82,6 +75,9 @@ class BundleKernel : public StatusKernel {
   const int num_tables_;
 };
 
+// Bytes of rows that are worth another thread to write them.
+constexpr int64_t kBytesPerShard = 8 << 20;
+
 class SaveTablesOp : public BundleKernel {
  public:
   explicit SaveTablesOp(tf::OpKernelConstruction* ctx)
@@ -90,48 +86,44 @@ class SaveTablesOp : public BundleKernel {
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
                const std::vector<NamedTable>& tables) override {
-    tf::BundleWriter writer(ctx->env(), prefix);
-    Status status = FromTensorFlow(writer.status());
+    const auto& workers = *ctx->device()->tensorflow_cpu_worker_threads();
+    int64_t bytes = 0;
+    for (const NamedTable& table : tables) bytes += table.resource->MemoryUsed();
+    const int64_t shards = std::min<int64_t>(workers.num_threads, 1 + bytes / kBytesPerShard);
+    ShardedBundleWriter writer(ctx->env(), prefix, static_cast<int>(shards), workers.workers);
     for (const NamedTable& table : tables) {
-      if (!status.ok()) break;
-      status = table.resource->WhileReady([&] { return Save(table, prefix, &writer); });
+      EP_RETURN_IF_ERROR(Saving(table.name, prefix,
+                                table.resource->WhileReady([&] { return Save(table, &writer); })));
     }
-    // Also after an error: it is what closes and removes the unfinished file.
-    const Status finished = InCheckpoint("saving", tables[0].name, prefix, writer.Finish());
-    if (status.ok()) status = finished;
-    if (!status.ok()) RemoveBundle(ctx->env(), prefix);
-    return status;
+    return Saving(tables.back().name, prefix, writer.Finish());
   }
 
-  Status Save(const NamedTable& table, const std::string& prefix, tf::BundleWriter* writer) const {
+  static Status Saving(const std::string& table, const std::string& prefix, const Status& status) {
+    if (status.ok()) return status;
+    return Error(status.code(), "saving table '", table, "', checkpoint '", prefix,
+                 "': ", status.message());
+  }
+
+  Status Save(const NamedTable& table, ShardedBundleWriter* writer) const {
     int64_t width = 0;
-    const auto add = [&](const std::string& name, const tf::Tensor& tensor) {
-      return InCheckpoint("saving", table.name, prefix, writer->Add(name, tensor));
-    };
     const auto begin = [&](const SaveInfo& info) {
       width = info.layout.width();
-      EP_RETURN_IF_ERROR(add(MetaTensorName(table.name), MetaTensor(*table.resource, info)));
-      return add(BankTensorName(table.name), BankTensor(*table.resource));
+      return writer->Add(0, {{MetaTensorName(table.name), MetaTensor(*table.resource, info)},
+                             {BankTensorName(table.name), BankTensor(*table.resource)}});
     };
     const auto visit = [&](int bucket, const BucketView<Value>& view,
                            const std::vector<int64_t>& removed) {
       const RowTensors tensors = ViewTensors(view, width);
+      ShardedBundleWriter::NamedTensors named;
       for (RowArray array : kRowArrays) {
-        EP_RETURN_IF_ERROR(
-            add(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array)));
+        named.emplace_back(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array));
       }
-      if (kind_ == SaveKind::kFull) return Status();
-      return add(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
+      if (kind_ == SaveKind::kDelta) {
+        named.emplace_back(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
+      }
+      return writer->Add(bucket % writer->num_shards(), std::move(named));
     };
     return table.resource->table()->Export(kind_, begin, visit);
-  }
-
-  // After a failed save; what could not be written may not be there to remove either.
-  static void RemoveBundle(tf::Env* env, const std::string& prefix) {
-    for (const char* suffix : {".index", ".data-00000-of-00001"}) {
-      const Status removed = FromTensorFlow(env->DeleteFile(prefix + suffix));
-      VLOG(1) << "removing " << prefix << suffix << ": " << removed.message();
-    }
   }
 
   const SaveKind kind_;

@@ -44,11 +44,11 @@ Status CheckParent(const std::string& table, const TableInCheckpoint& delta,
 Status LoadPart(TableInCheckpoint* link, ShardRange buckets, const RowLayout& layout, int part,
                 int num_parts, TableResource* resource) {
   for (int64_t bucket = buckets.begin; bucket < buckets.end; ++bucket) {
-    RowTensors rows;
-    tf::Tensor removed;
-    EP_RETURN_IF_ERROR(link->ReadBucket(static_cast<int>(bucket), &rows, &removed));
-    EP_RETURN_IF_ERROR(ImportTensors(resource, part, num_parts, layout, link->meta().layout.width(),
-                                     rows, removed));
+    EP_RETURN_IF_ERROR(link->ReadBucket(
+        static_cast<int>(bucket), [&](const RowTensors& rows, const tf::Tensor& removed) {
+          return ImportTensors(resource, part, num_parts, layout, link->meta().layout.width(), rows,
+                               removed);
+        }));
   }
   return Status();
 }
@@ -58,78 +58,14 @@ Status LoadPart(TableInCheckpoint* link, ShardRange buckets, const RowLayout& la
 Status TableInCheckpoint::Open(tf::Env* env, const std::string& table, const std::string& prefix,
                                std::unique_ptr<TableInCheckpoint>* opened) {
   std::unique_ptr<TableInCheckpoint> made(new TableInCheckpoint(env, table, prefix));
-  EP_RETURN_IF_ERROR(made->ReadMeta());
+  tf::Tensor meta;
+  EP_RETURN_IF_ERROR(made->readers_.ReadHead(table, &meta, &made->bank_));
+  const Status parsed = ParseMeta(table, meta, &made->meta_);
+  if (!parsed.ok()) {
+    return Error(parsed.code(), "checkpoint '", prefix, "': ", parsed.message());
+  }
   *opened = std::move(made);
   return Status();
-}
-
-Status TableInCheckpoint::ReadMeta() {
-  tf::Tensor meta;
-  EP_RETURN_IF_ERROR(Read(MetaTensorName(table_), tf::DT_STRING, 0, &meta));
-  const Status parsed = ParseMeta(table_, meta, &meta_);
-  if (parsed.ok()) return parsed;
-  return Error(parsed.code(), "checkpoint '", prefix_, "': ", parsed.message());
-}
-
-Status TableInCheckpoint::ReadBank(tf::Tensor* bank) {
-  return Read(BankTensorName(table_), kValueType, 2, bank);
-}
-
-Status TableInCheckpoint::ReadBucket(int bucket, RowTensors* rows, tf::Tensor* removed) {
-  for (RowArray array : kRowArrays) {
-    EP_RETURN_IF_ERROR(Read(BucketTensorName(table_, bucket, NameOf(array)), DtypeOf(array),
-                            array == RowArray::kRows ? 2 : 1, &rows->of(array)));
-  }
-  *removed = tf::Tensor(tf::DT_INT64, tf::TensorShape({0}));
-  if (!meta_.is_delta()) return Status();
-  return Read(BucketTensorName(table_, bucket, kRemovedName), tf::DT_INT64, 1, removed);
-}
-
-Status TableInCheckpoint::Read(const std::string& name, tf::DataType dtype, int rank,
-                               tf::Tensor* tensor) {
-  std::unique_ptr<tf::BundleReader> reader = TakeReader();
-  EP_RETURN_IF_ERROR(Named(reader->status()));
-  tf::DataType found = tf::DT_INVALID;
-  tf::TensorShape shape;
-  EP_RETURN_IF_ERROR(Named(reader->LookupDtypeAndShape(name, &found, &shape)));
-  if (found != dtype || shape.dims() != rank) {
-    return Error(Code::kDataLoss, "restoring table '", table_, "', checkpoint '", prefix_,
-                 "': ", name, " is ", tf::DataTypeString(found), " ", shape.DebugString(),
-                 ", want ", tf::DataTypeString(dtype), " of rank ", rank);
-  }
-  *tensor = tf::Tensor(dtype, shape);
-  if (!tensor->IsInitialized()) {
-    return Error(Code::kResourceExhausted, "restoring table '", table_, "': no memory for ", name,
-                 " ", shape.DebugString());
-  }
-  EP_RETURN_IF_ERROR(Named(reader->Lookup(name, tensor)));
-  ReturnReader(std::move(reader));
-  return Status();
-}
-
-Status TableInCheckpoint::Named(const tf::Status& status) const {
-  const Status plain = FromTensorFlow(status);
-  if (plain.ok()) return plain;
-  constexpr Code kOutOfRange = static_cast<Code>(11);  // A file that ends too early.
-  return Error(plain.code() == kOutOfRange ? Code::kDataLoss : plain.code(), "restoring table '",
-               table_, "', checkpoint '", prefix_, "': ", plain.message());
-}
-
-std::unique_ptr<tf::BundleReader> TableInCheckpoint::TakeReader() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!readers_.empty()) {
-      std::unique_ptr<tf::BundleReader> reader = std::move(readers_.back());
-      readers_.pop_back();
-      return reader;
-    }
-  }
-  return std::unique_ptr<tf::BundleReader>(new tf::BundleReader(env_, prefix_));
-}
-
-void TableInCheckpoint::ReturnReader(std::unique_ptr<tf::BundleReader> reader) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  readers_.push_back(std::move(reader));
 }
 
 Status OpenChain(tf::Env* env, const std::string& table, const std::string& prefix,
@@ -167,16 +103,12 @@ Status RestoreTable(tf::Env* env, const std::string& table, const std::string& p
   TableResource::Source source;
   source.meta = chain.back()->meta();
   source.saved = {source.meta.save_id, prefix};
-  EP_RETURN_IF_ERROR(chain.back()->ReadBank(&source.bank));
+  source.bank = chain.back()->bank();
   source.num_parts = source.meta.num_buckets;
   source.load_part = [&](int bucket) {
     for (const std::unique_ptr<TableInCheckpoint>& link : chain) {
-      RowTensors rows;
-      tf::Tensor removed;
-      EP_RETURN_IF_ERROR(link->ReadBucket(bucket, &rows, &removed));
-      const RowLayout& layout = link->meta().layout;
-      EP_RETURN_IF_ERROR(
-          ImportTensors(resource, bucket, source.num_parts, layout, layout.width(), rows, removed));
+      EP_RETURN_IF_ERROR(LoadPart(link.get(), {bucket, bucket + 1}, link->meta().layout, bucket,
+                                  source.num_parts, resource));
     }
     return Status();
   };

@@ -3,11 +3,11 @@
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_CHECKPOINT_CHAIN_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "../core/table_meta.h"
+#include "bundle_readers.h"
 #include "row_arrays.h"
 #include "tf_compat.h"
 
@@ -15,38 +15,30 @@
 
 namespace estimator_plugin {
 
-// A table in one checkpoint. Thread-safe. Errors name the table and the checkpoint; what ends
-// before its index promises, or fails its checksum, is DataLoss.
+// A table in one checkpoint. Thread-safe.
 class TableInCheckpoint {
  public:
-  // Reads the table's meta.
+  // Reads what describes the table.
   static Status Open(tf::Env* env, const std::string& table, const std::string& prefix,
                      std::unique_ptr<TableInCheckpoint>* opened);
 
-  const std::string& prefix() const { return prefix_; }
+  const std::string& prefix() const { return readers_.prefix(); }
   const TableMeta& meta() const { return meta_; }
+  const tf::Tensor& bank() const { return bank_; }
 
-  Status ReadBank(tf::Tensor* bank);
-  // `removed` gets the keys that a delta removes, [0] for a full checkpoint.
-  Status ReadBucket(int bucket, RowTensors* rows, tf::Tensor* removed);
+  // See BundleReaders.
+  Status ReadBucket(int bucket, const BundleReaders::UseBucket& use) {
+    return readers_.ReadBucket(table_, bucket, meta_.is_delta(), use);
+  }
 
  private:
   TableInCheckpoint(tf::Env* env, const std::string& table, const std::string& prefix)
-      : env_(env), table_(table), prefix_(prefix) {}
+      : table_(table), readers_(env, prefix) {}
 
-  Status ReadMeta();
-  Status Read(const std::string& name, tf::DataType dtype, int rank, tf::Tensor* tensor);
-  Status Named(const tf::Status& status) const;
-  // A BundleReader serves one thread at a time.
-  std::unique_ptr<tf::BundleReader> TakeReader();
-  void ReturnReader(std::unique_ptr<tf::BundleReader> reader);
-
-  tf::Env* const env_;
   const std::string table_;
-  const std::string prefix_;
+  BundleReaders readers_;
   TableMeta meta_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<tf::BundleReader>> readers_;
+  tf::Tensor bank_;
 };
 
 using CheckpointChain = std::vector<std::unique_ptr<TableInCheckpoint>>;

@@ -43,7 +43,7 @@ TEST(MappedRangeTest, IsAlignedWritableAndZero) {
 }
 
 TEST(MappedRangeTest, ReservingManyTimesTheMemoryOfTheMachineCostsNothing) {
-  const auto range = MappedRange::Reserve(int64_t{1} << 40);
+  const auto range = MappedRange::Reserve(int64_t{1} << 38);
   ASSERT_NE(range, nullptr);
   char* last = range->base() + range->bytes() - 1;
   *last = 1;

@@ -17,60 +17,69 @@ namespace {
 
 constexpr int64_t kBatch = 12000;  // Several shards' worth.
 
-// Ends the process when the work does not end: a deadlock cannot be joined.
+// Ends the process when no operation ends for a minute: a deadlock cannot be joined.
 class Watchdog {
  public:
-  explicit Watchdog(int seconds)
-      : thread_([this, seconds] {
-          for (int i = 0; i < 10 * seconds && !done_; ++i) {
+  Watchdog()
+      : thread_([this] {
+          constexpr int kPatience = 600;  // Tenths of a second.
+          for (int idle = 0, seen = 0; !done_; ++idle) {
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            if (ended_ != seen) idle = 0;
+            seen = ended_;
+            if (idle < kPatience) continue;
+            std::fprintf(stderr, "deadlock: operations that share a pool wait for each other\n");
+            std::abort();
           }
-          if (done_) return;
-          std::fprintf(stderr, "deadlock: operations that share a pool wait for each other\n");
-          std::abort();
         }) {}
   ~Watchdog() {
     done_ = true;
     thread_.join();
   }
+  void OperationEnded() { ++ended_; }
 
  private:
   std::atomic<bool> done_{false};
+  std::atomic<int> ended_{0};
   std::thread thread_;
 };
 
 // What a worker does: look known keys up, insert new ones, update, gather.
-void UseTable(FloatTable* table, ThreadPool* pool, int worker, std::atomic<int>* errors) {
+void UseTable(FloatTable* table, ThreadPool* pool, int worker, Watchdog* watchdog,
+              std::atomic<int>* errors) {
   std::mt19937_64 random(worker);
   PoolRunner runner(pool);
   const auto rule = MakeRule("adagrad", {0.1, 0, 0.1});
   Keys keys(kBatch);
   Keys addresses(kBatch);
   Floats values(kBatch * table->dim());
-  for (int step = 0; step < 20; ++step) {
+  for (int step = 0; step < 8; ++step) {
     for (int64_t& key : keys) key = static_cast<int64_t>(random() % 1000000);
     *errors += !table
                     ->Lookup(keys.data(), kBatch, OnMissing::kInsert, nullptr, addresses.data(),
                              values.data(), &runner)
                     .ok();
+    watchdog->OperationEnded();
     if (worker % 2 == 0) {
       *errors +=
           !Apply(table, *rule, addresses, values, nullptr, OnNonFinite::kReject, &runner).ok();
     } else {
       *errors += !table->Gather(addresses.data(), kBatch, nullptr, values.data(), &runner).ok();
     }
+    watchdog->OperationEnded();
   }
 }
 
 TEST(TableSharedPoolTest, OperationsDoNotWaitForEachOtherInThePool) {
-  const Watchdog watchdog(120);
+  Watchdog watchdog;
   for (int threads : {1, 2, 4}) {
     const auto table = MakeTable(4);
     ThreadPool pool(threads);
     std::atomic<int> errors(0);
     std::vector<std::thread> workers;
     for (int worker = 0; worker < 6; ++worker) {
-      workers.emplace_back([&, worker] { UseTable(table.get(), &pool, worker, &errors); });
+      workers.emplace_back(
+          [&, worker] { UseTable(table.get(), &pool, worker, &watchdog, &errors); });
     }
     for (std::thread& worker : workers) worker.join();
     EXPECT_EQ(errors, 0);

@@ -87,7 +87,7 @@ void ExpectSameTrace(const Trace& a, const Trace& b) {
 TEST(TableThreadsTest, TheThreadCountChangesNoBit) {
   const Trace one = RunTraining(1);
   EXPECT_GT(one.stats.rows_updated, 0);
-  for (int shards = 2; shards <= 8; ++shards) {
+  for (int shards : {2, 3, 5, 8}) {
     SCOPED_TRACE(::testing::Message() << shards << " shards");
     ExpectSameTrace(one, RunTraining(shards));
   }

@@ -204,6 +204,18 @@ TEST(TableTransferTest, AnErrorOfTheLoaderLeavesTheTableEmpty) {
   }
 }
 
+TEST(TableTransferTest, MoreRowsThanABucketHoldsAreRefused) {
+  const auto table = UsedTable();
+  RowLayout layout;
+  layout.dim = 3;
+  InlineRunner runner;
+  const Status status = table->Import(layout, &runner, [&](int bucket) {
+    return table->ImportBucket(bucket, nullptr, nullptr, nullptr, nullptr, int64_t{1} << 40);
+  });
+  EXPECT_ERROR(status, Code::kResourceExhausted, "colours");
+  EXPECT_EQ(table->size(), 0);
+}
+
 TEST(TableTransferTest, RowsOfAnotherWidthAreRefused) {
   const auto table = UsedTable();
   const auto before = Rows(*table);

@@ -82,6 +82,48 @@ def test_a_full_disk_loses_no_later_row(tmp_path, limit, delta):
     assert not [n for n in os.listdir(str(tmp_path)) if "temp" in n or n.endswith(".new")]
 
 
+def test_a_full_disk_at_the_index(tmp_path):
+    """The data of a small delta fit, its index does not."""
+    run = _Run(tmp_path)
+    with support.ready_session() as session:
+        run.touch(session, 1, 2)
+        run.save(session, 1, delta=False)
+        run.touch(session, 1)
+        with _FileLimit(_index_bytes(tmp_path) // 2), pytest.raises(tf.errors.OpError):
+            run.save(session, 2)
+        assert [v.step for v in versions.list_versions(str(tmp_path))] == [1]
+        run.touch(session, 3)
+        assert run.save(session, 3)[1]
+    assert _restored(tmp_path, [1, 2, 3]) == {1: 0.98, 2: 0.99, 3: 0.99}
+
+
+def _index_bytes(directory):
+    return os.path.getsize(str(directory / "model.ckpt-1.index"))
+
+
+def test_a_full_disk_at_the_list(tmp_path, monkeypatch):
+    """The delta is whole though the `checkpoint` file cannot be written; the next builds on it."""
+    run = _Run(tmp_path)
+    with support.ready_session() as session:
+        run.touch(session, 1)
+        run.save(session, 1, delta=False)
+        run.touch(session, 2)
+
+        def fail(*unused):
+            raise tf.errors.ResourceExhaustedError(None, None, "checkpoint: no space left")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ep.checkpoint.retention, "record", fail)
+            with pytest.raises(tf.errors.ResourceExhaustedError):
+                run.save(session, 2)
+        assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-1")
+        assert _restored(tmp_path, [1, 2]) == {1: 0.99, 2: 0.0}
+        run.touch(session, 3)
+        assert run.save(session, 3)[1]
+    assert versions.read_version(tf.train.latest_checkpoint(str(tmp_path))).parent.endswith("-2")
+    assert _restored(tmp_path, [1, 2, 3]) == {1: 0.99, 2: 0.99, 3: 0.99}
+
+
 def test_a_full_disk_while_replacing(tmp_path):
     """The full checkpoint of the end fails: the delta of that step is still there."""
     run = _Run(tmp_path)

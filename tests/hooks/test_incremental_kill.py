@@ -33,8 +33,9 @@ def test_every_restart_continues_from_a_whole_version(tmp_path):
         latest = tf.train.latest_checkpoint(killed)
         kinds.add(versions.read_version(latest).kind)
         # What the list says is there: each version of it can be restored.
+        read = {}
         for prefix in versions.recorded(killed):
-            assert versions.is_whole(prefix), prefix
+            assert versions.is_whole(prefix, read), prefix
     runs.close()
     assert reached == sorted(reached) and len(set(reached)) > KILLS // 4, reached
     assert "delta" in kinds

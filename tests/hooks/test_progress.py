@@ -43,7 +43,7 @@ def test_plain_lines_come_no_more_often_than_asked():
 
 
 def test_defaults_are_half_a_second_on_a_terminal_and_ten_seconds_elsewhere():
-    for stream, expected in ((Terminal(), 20 + 1), (io.StringIO(), 1 + 1)):
+    for stream, expected in ((Terminal(), 20), (io.StringIO(), 1)):
         clock = Clock()
         with tf.Graph().as_default():
             run(ProgressHook(stream=stream, clock=clock), clock, 20, seconds_per_call=0.5)
@@ -104,17 +104,25 @@ def test_terminal_line_is_rewritten_and_left_standing():
     clock, stream = Clock(), Terminal()
     run(ProgressHook(every_secs=1, stream=stream, clock=clock), clock, 2)
     text = stream.getvalue()
-    assert text.count("\r") == 3 and text.count("\n") == 1 and text.endswith("\n")
+    assert text.count("\r") == 2 and text.count("\n") == 1 and text.endswith("\n")
 
 
-def test_steps_between_lines_fetch_nothing():
-    hook = ProgressHook(loss=tf.constant(1.0), every_secs=10, stream=io.StringIO(), clock=Clock())
-    tf.compat.v1.train.get_or_create_global_step()
-    hook.begin()
-    with tf.compat.v1.Session() as session:
-        session.run(tf.compat.v1.global_variables_initializer())
-        hook.after_create_session(session, None)
-        assert hook.before_run(None) is None
+def test_the_last_line_has_the_last_loss():
+    clock, stream = Clock(), io.StringIO()
+    step = tf.compat.v1.train.get_or_create_global_step()
+    loss = tf.cast(tf.identity(step), tf.float32)
+    hook = ProgressHook(loss=loss, every_secs=1000, stream=stream, clock=clock)
+    run(hook, clock, 3)
+    assert len(stream.getvalue().splitlines()) == 1
+    shown = float(stream.getvalue().split("loss ")[1].split(" ")[0])
+    assert shown in (2.0, 3.0)  # Of the last step: read before or after its increment.
+
+
+def test_a_line_due_at_the_end_is_not_repeated():
+    clock, stream = Clock(), io.StringIO()
+    run(ProgressHook(every_secs=1, stream=stream, clock=clock), clock, 2)
+    lines = stream.getvalue().splitlines()
+    assert [line.split(" | ")[0] for line in lines] == ["step 1", "step 2"]
 
 
 @pytest.mark.parametrize("total", [0, -5, 2.5, "many"])

@@ -147,7 +147,8 @@ def test_freed_address_changes_nothing(session, new_table, content_of):
 
 
 @pytest.mark.parametrize(
-    ("ids", "gradients"), [([3], [2, 4]), ([3], [3, 5]), ([3], [12]), ([], [1, 4]), ([2, 2], [4, 4])]
+    ("ids", "gradients"),
+    [([3], [2, 4]), ([3], [3, 5]), ([3], [12]), ([], [1, 4]), ([2, 2], [4, 4])],
 )
 @pytest.mark.parametrize("apply", [_by_address, _by_key], ids=["by_address", "by_key"])
 def test_gradients_of_another_shape_are_an_error(session, new_table, apply, ids, gradients):
@@ -155,7 +156,9 @@ def test_gradients_of_another_shape_are_an_error(session, new_table, apply, ids,
     with pytest.raises(ValueError, match="must be equal"):
         apply(handle, np.zeros(ids, np.int64), tf.zeros(gradients))
     hidden = tf1.placeholder_with_default(tf.zeros(gradients), None)
-    with pytest.raises(errors.InvalidArgumentError, match="table 'user': gradients.0., for .* want"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match="table 'user': gradients.0., for .* want"
+    ):
         session.run(apply(handle, np.zeros(ids, np.int64), hidden))
     assert session.run(table_ops.table_size(handle)) == 0
 
@@ -195,11 +198,11 @@ def test_wrong_rules_are_an_error(session, new_table, rule, hyperparameters, sai
 def test_hyperparameters_of_another_shape_are_an_error(session, new_table):
     handle = new_table()
     values = tf1.placeholder_with_default(tf.zeros([1, 2], tf.float64), None)
-    with pytest.raises(errors.InvalidArgumentError, match="table 'user': hyperparameters has shape"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match="table 'user': hyperparameters has shape"
+    ):
         session.run(
-            _by_address(
-                handle, tf.zeros([0], tf.int64), tf.zeros([0, 4]), hyperparameters=values
-            )
+            _by_address(handle, tf.zeros([0], tf.int64), tf.zeros([0, 4]), hyperparameters=values)
         )
 
 

@@ -33,6 +33,7 @@ def test_updates_of_many_threads_all_count(session, new_table):
     update = table_ops.table_apply_gradients(
         handle, [1.0, 0.0], addresses, -tf.ones([tf.size(ids), DIM]), "sgd"
     )
+
     def step(number):
         session.run(update, {ids: np.random.RandomState(number).randint(0, KEYS, 5000)})
 

@@ -25,9 +25,7 @@ def trained(session, new_table):
 
 
 def _copy(content):
-    return [
-        [np.array(x) for x in part] if isinstance(part, list) else part for part in content
-    ]
+    return [[np.array(x) for x in part] if isinstance(part, list) else part for part in content]
 
 
 def _assert_same(a, b):
@@ -173,7 +171,9 @@ def test_import_of_another_format_changes_nothing(session, trained, field, said)
     content = _copy(session.run(table_ops.table_export(trained, 4)))
     before = session.run(table_ops.table_size(trained))
     content[0] = content[0].replace(field, field.split(b"=")[0] + b"=16")
-    with pytest.raises(errors.InvalidArgumentError, match="table 'user': the checkpoint has " + said):
+    with pytest.raises(
+        errors.InvalidArgumentError, match="table 'user': the checkpoint has " + said
+    ):
         session.run(table_ops.table_import(trained, *content))
     assert session.run(table_ops.table_size(trained)) == before
 
@@ -226,9 +226,7 @@ def _short_counts(content):
         (_short_counts, errors.InvalidArgumentError, r"counts\[0\] has shape"),
     ],
 )
-def test_damaged_content_leaves_an_empty_uninitialized_table(
-    session, trained, damage, error, said
-):
+def test_damaged_content_leaves_an_empty_uninitialized_table(session, trained, damage, error, said):
     content = _copy(session.run(table_ops.table_export(trained, 4)))
     damage(content)
     hidden = [

@@ -126,7 +126,9 @@ SPARSE_RULES = {
 @pytest.mark.parametrize("case", sorted(SPARSE_RULES))
 def test_rule_equals_tensorflows_sparse_optimizer(session, new_table, case, by_key):
     rule, hyperparameters, make_optimizer = SPARSE_RULES[case]
-    table = _Table(session, new_table, rule, lambda _: hyperparameters, by_key, len(hyperparameters))
+    table = _Table(
+        session, new_table, rule, lambda _: hyperparameters, by_key, len(hyperparameters)
+    )
     variable = tf1.get_variable("reference", initializer=_start(), use_resource=True)
     ids, gradients = tf1.placeholder(tf.int64, [None]), tf1.placeholder(tf.float32, [None, DIM])
     update = make_optimizer().apply_gradients(

@@ -91,7 +91,7 @@ def damaged(prefix, directory, damage):
 
 def naming(prefix, maker):
     """What an error must say: TensorFlow's own op does not name the file that it finds damaged."""
-    return re.escape(prefix) if maker == "streaming" else ""
+    return re.escape(prefix) if maker == "streaming" else None
 
 
 def truncate(file, size):

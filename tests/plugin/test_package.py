@@ -1,9 +1,11 @@
 """What `import estimator_plugin` offers, and what it leaves alone."""
 
+import doctest
+
 import pytest
 
 import estimator_plugin as ep
-from estimator_plugin import requirements
+from estimator_plugin import config, hashing, requirements
 from tests.plugin import support
 
 
@@ -53,6 +55,12 @@ def test_tensorflow_versions_that_work(version):
 def test_tensorflow_versions_that_do_not(version):
     with pytest.raises(ImportError, match="found %s; install one with: pip install" % version):
         requirements.check_tensorflow(version)
+
+
+@pytest.mark.parametrize("module", [config, hashing])
+def test_examples_that_stand_alone(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
 
 
 def test_version_is_one():

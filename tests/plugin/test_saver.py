@@ -187,6 +187,23 @@ def test_table_that_is_not_saved(tmp_path):
     assert kept.is_save
 
 
+def test_monitored_training_session_with_the_hook(tmp_path):
+    table = support.table()
+    size, lookup = table.size(), ep.sparse_lookup(table, [1, 2])
+    step = v1.train.get_or_create_global_step()
+    train = tf.group(lookup, v1.assign_add(step, 1))
+    for wanted in (0, 2):
+        with v1.train.MonitoredTrainingSession(
+            checkpoint_dir=str(tmp_path),
+            hooks=[ep.checkpoint.StreamingSaverHook()],
+            log_step_count_steps=None,
+        ) as session:
+            assert session.run(size) == wanted
+            session.run(train)
+    types = {op.type for op in v1.get_default_graph().get_operations()}
+    assert "EpSaveTables" in types and "EpTableExport" not in types
+
+
 def test_meta_graph_restores_without_the_code_that_built_it(tmp_path):
     table = support.table()
     lookup = ep.sparse_lookup(table, tf.constant([1, 2], tf.int64), name="lookup")

@@ -81,6 +81,19 @@ def test_savers_of_one_process_share(tmp_path):
     assert os.path.realpath(str(tmp_path)) not in writer_lock._held
 
 
+def test_a_forked_process_must_ask_for_itself(tmp_path):
+    held = writer_lock.WriterLock(str(tmp_path))
+    child = os.fork()
+    if child == 0:
+        try:
+            writer_lock.WriterLock(str(tmp_path))
+        except RuntimeError as error:
+            os._exit(0 if "pid %d" % os.getppid() in str(error) else 2)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    held.release()
+
+
 def test_exports_are_not_locked(tmp_path):
     support.table()
     saver = ep.checkpoint.saver()

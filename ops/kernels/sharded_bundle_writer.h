@@ -1,0 +1,66 @@
+// Writes one TensorFlow bundle with several threads: each writes a bundle of its own, and the last
+// step joins them by renaming files.
+#ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_
+#define ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tf_compat.h"
+
+#ifdef EP_HAS_TENSOR_BUNDLE
+
+namespace estimator_plugin {
+
+// Used by one thread.
+class ShardedBundleWriter {
+ public:
+  using NamedTensors = std::vector<std::pair<std::string, tf::Tensor>>;
+
+  // `threads` outlives the writer.
+  ShardedBundleWriter(tf::Env* env, const std::string& prefix, int num_shards,
+                      tf::thread::ThreadPool* threads);
+  // Unless Finish succeeded, removes what was written.
+  ~ShardedBundleWriter();
+  ShardedBundleWriter(const ShardedBundleWriter&) = delete;
+  ShardedBundleWriter& operator=(const ShardedBundleWriter&) = delete;
+
+  int num_shards() const { return static_cast<int>(shards_.size()); }
+
+  // Hands tensors to one shard, once it has written what it got before: so at most one set per
+  // shard is held. Reports an earlier error of that shard.
+  Status Add(int shard, NamedTensors tensors);
+
+  // Waits for all shards and makes the bundle appear under the prefix.
+  Status Finish();
+
+ private:
+  struct Shard {
+    std::string prefix;
+    std::unique_ptr<tf::BundleWriter> writer;
+    bool busy = false;
+    Status status;
+  };
+
+  Status Wait(Shard* shard);
+  void RemoveFiles(const std::string& prefix);
+
+  tf::Env* const env_;
+  const std::string prefix_;
+  const bool replaces_;  // There was a bundle of this prefix before.
+  tf::thread::ThreadPool* const threads_;
+  std::mutex mutex_;  // Guards busy and status of the shards.
+  std::condition_variable idle_;
+  std::vector<Shard> shards_;
+  bool finished_ = false;
+};
+
+}  // namespace estimator_plugin
+
+#endif  // EP_HAS_TENSOR_BUNDLE
+
+#endif  // ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_

@@ -197,6 +197,14 @@ Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, boo
 template <typename V>
 Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows) {
   const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
+  const bool first = std::all_of(
+      buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
+      [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->live() == 0; });
+  if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
+    Status room = buckets_[buckets.begin]->index.Reserve(rows.rows);
+    if (room.ok()) room = buckets_[buckets.begin]->store->Reserve(rows.rows);
+    if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
+  }
   EP_RETURN_IF_ERROR(CheckImportedKeys(buckets, rows));
   const auto bucket_of = [this](int64_t key) {
     return buckets_[BucketOfHash(MixKey(key), bucket_shift_)].get();
@@ -206,14 +214,6 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     Bucket<V>* const bucket = bucket_of(rows.removed[i]);
     const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
     if (row != kNoRow) bucket->store->Free(row);
-  }
-  const bool first = std::all_of(
-      buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
-      [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->live() == 0; });
-  if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
-    Status room = buckets_[buckets.begin]->index.Reserve(rows.rows);
-    if (room.ok()) room = buckets_[buckets.begin]->store->Reserve(rows.rows);
-    if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
   }
   const bool same_layout = SameSlotNames(rows.layout.slots, layout_.slots);
   for (int64_t i = 0; i < rows.rows; ++i) {

@@ -209,8 +209,10 @@ TEST(TableTransferTest, MoreRowsThanABucketHoldsAreRefused) {
   RowLayout layout;
   layout.dim = 3;
   InlineRunner runner;
-  const Status status = table->Import(layout, &runner, [&](int bucket) {
-    return table->ImportBucket(bucket, nullptr, nullptr, nullptr, nullptr, int64_t{1} << 40);
+  const Status status = table->Import(layout, SavedAs(), 16, &runner, [&](int part) {
+    ImportedRows<float> rows;
+    rows.rows = int64_t{1} << 40;
+    return table->ImportRows(part, 16, rows);
   });
   EXPECT_ERROR(status, Code::kResourceExhausted, "colours");
   EXPECT_EQ(table->size(), 0);

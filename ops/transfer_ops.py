@@ -193,7 +193,8 @@ def table_load(handle, prefix, table_name, with_slots=True, name=None):
 
     Raises:
       tf.errors.InvalidArgumentError: when run, the tables differ in dim.
-      tf.errors.NotFoundError, tf.errors.DataLossError: as `restore_tables`; the table is empty then.
+      tf.errors.NotFoundError, tf.errors.DataLossError: as `restore_tables`; the table is empty
+        then.
 
     >>> session.run(table_load(handle, "/tmp/old/model.ckpt-9", "user"))
     1000

@@ -41,6 +41,9 @@ def _input_fn(features, labels, row_numbers):
         dataset = tf.data.Dataset.from_generator(
             batches, (types, tf.as_dtype(labels.dtype)), (shapes, [None])
         )
-        return dataset.prefetch(2)
+        options = tf.data.Options()
+        # There is nothing to tune, and closing a session can wait a minute for the tuner to wake.
+        options.autotune.enabled = False
+        return dataset.prefetch(2).with_options(options)
 
     return input_fn

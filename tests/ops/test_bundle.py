@@ -42,13 +42,18 @@ def _other(name="user", **attrs):
     )
 
 
+def _facts(meta):
+    """The lines of a table's meta that do not name the save itself."""
+    lines = bytes(meta).decode().splitlines()
+    return [line for line in lines if not line.startswith(("save_id=", "parent"))]
+
+
 def _assert_same_content(session, a, b):
     first, second = session.run([table_ops.table_export(a, 4), table_ops.table_export(b, 4)])
-    for left, right in zip(first, second):
-        if isinstance(left, list):
-            assert [x.tobytes() for x in left] == [x.tobytes() for x in right]
-        else:
-            np.testing.assert_array_equal(left, right)
+    assert _facts(first.meta) == _facts(second.meta)
+    np.testing.assert_array_equal(first.bank, second.bank)
+    for left, right in zip(first[2:], second[2:]):
+        assert [x.tobytes() for x in left] == [x.tobytes() for x in right]
 
 
 def test_save_and_restore_is_bitwise(session, trained, prefix):
@@ -91,7 +96,8 @@ def test_same_names_and_bytes_as_tensorflows_saver(session, trained, tmp_path):
     first, second = tf.train.load_checkpoint(ours), tf.train.load_checkpoint(theirs)
     shapes = first.get_variable_to_shape_map()
     assert shapes == second.get_variable_to_shape_map()
-    for name in shapes:
+    assert _facts(first.get_tensor("user/meta")) == _facts(second.get_tensor("user/meta"))
+    for name in set(shapes) - {"user/meta"}:
         np.testing.assert_array_equal(first.get_tensor(name), second.get_tensor(name))
     other = _other()
     session.run(table_ops.restore_tables(theirs, ["user"], [other]))
@@ -275,7 +281,8 @@ def test_saving_takes_no_memory_beside_the_table(session, new_table, prefix):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     session.run(table_ops.save_tables(prefix, ["user"], [handle]))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert (after - before) * 1024 < 0.05 * 400000 * 64 * 4
+    # The writers of TensorFlow have fixed buffers of 8 MB; the table has 102 MB.
+    assert (after - before) * 1024 < 20e6
 
 
 def test_wrong_inputs(session, trained, prefix):

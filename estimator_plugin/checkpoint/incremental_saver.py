@@ -5,7 +5,8 @@ import time
 
 import tensorflow as tf
 
-from .. import tf_compat
+from .. import notices, tf_compat
+from ..ops import table_ops
 from . import retention, versions
 from .bases import TableBases
 from .saveable import TableSaveable
@@ -135,7 +136,7 @@ class IncrementalSaver:
     def _why_not_delta(self, session, prefix):
         """Why the save that is due must be a full one; "" if it need not."""
         if self._bases is None:
-            return "the graph has no tables that are saved"
+            return "there are no tables that deltas can be saved of"
         directory = os.path.dirname(prefix) or "."
         base = self._bases.read(session).prefix
         # Another saver may have written the newest checkpoint, or written over the base.
@@ -217,4 +218,7 @@ class IncrementalSaver:
 def _bases_of_graph():
     saveables = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS)
     tables = [x.table for x in saveables if isinstance(x, TableSaveable)]
+    if tables and not table_ops.has_bundle_ops():
+        notices.warn_once("this TensorFlow cannot save deltas: all checkpoints are full ones")
+        return None
     return TableBases(tables) if tables else None

@@ -162,7 +162,9 @@ def stream_savers():
         if not isinstance(old, StreamingSaver) and not tf_compat.is_built(old):
             savers[i] = saver(defer_build=True, **tf_compat.saver_arguments(old))
     if not savers and not made:
-        savers.append(saver(defer_build=True, save_relative_paths=True))
+        savers.append(
+            saver(defer_build=True, sharded=True, allow_empty=True, save_relative_paths=True)
+        )
     return savers + [s for s in made if s not in savers]
 
 

@@ -1,11 +1,15 @@
 """Every model: trains on a learnable signal, evaluates, predicts, exports."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import estimator_plugin as ep
-from tests.model_fns import synthetic
+from tests.docs.code_blocks import ROOT
+from tests.model_fns import serve, synthetic
 
 fns = ep.model_fns
 SMALL = fns.MlpConfig((32, 16))
@@ -69,6 +73,19 @@ def _serve(path, rows):
         feed = {signature.inputs[name].name: values for name, values in rows.items()}
         outputs = {name: info.name for name, info in signature.outputs.items()}
         return session.run(outputs, feed)
+
+
+def test_exported_model_serves_in_another_process(tmp_path):
+    """With TensorFlow 2's loader, as a Python server would."""
+    estimator = synthetic.estimator(make("deepfm"), tmp_path / "model")
+    estimator.train(synthetic.input_fn(), steps=20)
+    receiver = fns.serving_input_receiver_fn(synthetic.features())
+    path = estimator.export_saved_model(str(tmp_path / "export"), receiver).decode()
+    output = str(tmp_path / "logits.npy")
+    command = [sys.executable, "-m", "tests.model_fns.serve", path, output]
+    subprocess.run(command, check=True, cwd=ROOT)
+    expected = [p["logits"] for p in estimator.predict(synthetic.input_fn(epochs=1))]
+    np.testing.assert_allclose(np.load(output), expected[: serve.EXAMPLES], rtol=1e-4, atol=1e-5)
 
 
 def test_features_of_one_table_share_its_rows(tmp_path):

@@ -16,6 +16,8 @@ void ChangeLog::AddRow(uint32_t row) {
   marks_[row] = kChanged;
 }
 
+void ChangeLog::AddRows(uint32_t rows) { marks_.resize(rows, kChanged); }
+
 void ChangeLog::RemoveRow(uint32_t row, int64_t key, int64_t live) {
   marks_[row] = kSaved;
   if (!keeps_removals_ || current_.lost) return;

@@ -16,6 +16,8 @@ class ChangeLog {
  public:
   // A row that was just added; later touches use MarkChanged.
   void AddRow(uint32_t row);
+  // As many rows as there are at the end of a bulk load.
+  void AddRows(uint32_t rows);
   void MarkChanged(uint32_t row) { marks_[row] = kChanged; }
   // A row that was freed. `live` bounds the list of removed keys: a delta that lists more keys than
   // the bucket has rows is worse than a full checkpoint.

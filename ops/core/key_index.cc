@@ -10,9 +10,24 @@ namespace {
 constexpr double kMaxLoad = 0.8;
 constexpr double kGrowth = 1.5;
 constexpr int kStaggerSteps = 64;
+// An index with room for so many times its keys is worth making anew.
+constexpr int64_t kTrimDivisor = 3;
 
 int64_t CapacityOf(uint64_t num_groups) {
   return static_cast<int64_t>(static_cast<double>(num_groups * KeyIndex::kEntries) * kMaxLoad);
+}
+
+uint64_t GroupsFor(int64_t size) {
+  return static_cast<uint64_t>(
+             std::ceil(static_cast<double>(size) / (kMaxLoad * KeyIndex::kEntries))) +
+         1;
+}
+
+void FillEmpty(KeyIndex::Group* groups, uint64_t num_groups) {
+  for (uint64_t g = 0; g < num_groups; ++g) {
+    std::fill_n(groups[g].keys, KeyIndex::kEntries, kNoKey);
+    groups[g].overflow = 0;
+  }
 }
 
 }  // namespace
@@ -62,14 +77,37 @@ uint32_t KeyIndex::Remove(int64_t key, uint64_t hash) {
   }
 }
 
+uint32_t KeyIndex::FindOrInsert(int64_t key, uint64_t hash, uint32_t row) {
+  Group* const home = const_cast<Group*>(reader().Home(hash));
+  if (home->overflow == 0) {  // Else the key may lie further on; most of the time it cannot.
+    for (int i = 0; i < kEntries; ++i) {
+      if (home->keys[i] == key) return home->rows[i];
+    }
+  } else {
+    const uint32_t found = Find(key, hash);
+    if (found != kNoRow) return found;
+  }
+  Insert(key, hash, row);
+  return kNoRow;
+}
+
+void KeyIndex::Clear() {
+  FillEmpty(groups_, num_groups_);
+  size_ = 0;
+}
+
+Status KeyIndex::Trim() {
+  if (kTrimDivisor * size_ >= capacity_) return Status();
+  return Rebuild(GroupsFor(size_));
+}
+
 Status KeyIndex::Reserve(int64_t size) {
   if (size <= capacity_) return Status();
   if (size > static_cast<int64_t>(kMaxRowsPerBucket)) {
     return Error(Code::kResourceExhausted, "a bucket holds at most ", kMaxRowsPerBucket,
                  " keys, not ", size);
   }
-  const uint64_t needed =
-      static_cast<uint64_t>(std::ceil(static_cast<double>(size) / (kMaxLoad * kEntries))) + 1;
+  const uint64_t needed = GroupsFor(size);
   if (num_groups_ == 0) {
     // Buckets start at sizes spread evenly over one growth step, so they grow at different times.
     const double share = std::pow(kGrowth, static_cast<double>(stagger_ % kStaggerSteps) /
@@ -86,9 +124,7 @@ Status KeyIndex::Rebuild(uint64_t num_groups) {
   if (fresh == nullptr) {
     return Error(Code::kResourceExhausted, "no memory for an index of ", new_bytes, " bytes");
   }
-  for (uint64_t g = 0; g < num_groups; ++g) {
-    std::fill_n(fresh[g].keys, kEntries, kNoKey);
-  }
+  FillEmpty(fresh, num_groups);
   Group* const old_groups = groups_;
   const uint64_t old_num_groups = num_groups_;
   groups_ = fresh;

@@ -51,11 +51,18 @@ class KeyIndex {
   uint32_t Find(int64_t key, uint64_t hash) const;
   // REQUIRES: the key is not there, and Reserve left room for it.
   void Insert(int64_t key, uint64_t hash, uint32_t row);
+  // The row of `key`; if it has none, gives it `row` and returns kNoRow. REQUIRES: as for Insert.
+  uint32_t FindOrInsert(int64_t key, uint64_t hash, uint32_t row);
   // Returns the row the key had, or kNoRow.
   uint32_t Remove(int64_t key, uint64_t hash);
 
   // Makes room for `size` keys in all; ResourceExhausted when the system gives no memory.
   Status Reserve(int64_t size);
+
+  // Forgets all keys and keeps the memory for the next ones.
+  void Clear();
+  // Gives back the memory that was kept, if the keys need much less.
+  Status Trim();
 
   int64_t size() const { return size_; }
   int64_t bytes() const { return static_cast<int64_t>(num_groups_ * sizeof(Group)); }

@@ -42,6 +42,40 @@ Status RowStore::Add(int64_t key, uint32_t* row) {
   return Status();
 }
 
+void RowStore::Append(const int64_t* keys, int64_t n) {
+  std::copy_n(keys, n, arrays_.keys + used_);
+  const uint32_t end = used_ + static_cast<uint32_t>(n);
+  live_bits_.resize((end + uint64_t{63}) / 64, 0);
+  for (uint32_t row = used_; row < end; ++row) live_bits_[row / 64] |= uint64_t{1} << row % 64;
+  used_ = end;
+  live_ += n;
+}
+
+void RowStore::Clear() {
+  if (has_usage_) {
+    std::fill_n(arrays_.counts, used_, 0);
+    std::fill_n(arrays_.last_seen, used_, 0);
+  }
+  has_usage_ = false;
+  touched_ = std::max(touched_, used_);
+  used_ = 0;
+  live_ = 0;
+  live_bits_.clear();
+  free_rows_.clear();
+  deferred_.clear();
+}
+
+void RowStore::Trim() {
+  if (touched_ > used_) {
+    const int64_t rows = touched_ - used_;
+    MappedRange::Discard(row(used_), rows * row_bytes_);
+    MappedRange::Discard(reinterpret_cast<char*>(arrays_.keys + used_),
+                         rows * static_cast<int64_t>(sizeof(int64_t)));
+    SkipHugePages();
+  }
+  touched_ = 0;
+}
+
 void RowStore::AdviseHugePages(int64_t bytes) {
   // In a big bucket a page is huge from its first touch; a row may be longer than a page.
   while (bytes > huge_at_ && huge_at_ == huge_begin_) {

@@ -28,6 +28,14 @@ class RowStore {
   // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
   Status Add(int64_t key, uint32_t* row);
 
+  // `n` new rows at the end, in the order of `keys`. REQUIRES: Reserve made room for them.
+  void Append(const int64_t* keys, int64_t n);
+
+  // Forgets all rows and keeps their memory for the next ones. REQUIRES: no view is alive.
+  void Clear();
+  // Gives back the memory of rows that were there before Clear and have no successor.
+  void Trim();
+
   // Frees a live row. While a view is alive it stays as it is and becomes reusable afterwards.
   void Free(uint32_t row);
 
@@ -58,6 +66,9 @@ class RowStore {
   int32_t* counts() const { return arrays_.counts; }
   int64_t* last_seen() const { return arrays_.last_seen; }
 
+  // Whether a view is alive. Acquire: what its last holder read happened before a row is reused.
+  bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
+
   // Keeps the arrays as they are now alive and their rows unreused until the result is dropped.
   std::shared_ptr<const void> Pin() const;
 
@@ -83,9 +94,6 @@ class RowStore {
   void SkipHugePages();
   void Recycle(uint32_t row);
   void ReclaimDeferred();
-  // Acquire: what the last holder of a view read happened before its row is written again.
-  bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
-
   const int64_t row_bytes_;
   const int64_t first_range_bytes_;
   std::shared_ptr<MappedRange> range_;
@@ -93,6 +101,7 @@ class RowStore {
   Arrays arrays_;
   int64_t capacity_ = 0;
   uint32_t used_ = 0;
+  uint32_t touched_ = 0;  // Rows that had memory before Clear; less than used_ when it was Trimmed.
   int64_t live_ = 0;
   bool has_usage_ = false;
   std::vector<uint64_t> live_bits_;

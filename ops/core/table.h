@@ -113,7 +113,10 @@ class Table {
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
-  Status CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& rows) const;
+  void ReuseBuckets(bool same_width);  // Drops all rows. REQUIRES: as MakeBuckets.
+  Status FillBucket(int bucket, const ImportedRows<V>& rows);
+  Status MisplacedKey(int64_t key, ShardRange buckets) const;
+  Status RepeatedKey(int64_t key, ShardRange buckets) const;
   static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found);
 
   const TableOptions options_;

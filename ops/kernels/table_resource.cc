@@ -120,10 +120,7 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   EP_RETURN_IF_ERROR(CheckFits(source.meta, source.bank));
   ExclusiveLock lock(&lifecycle_);
   initialized_ = false;
-  Status status = table_->Clear();
-  if (status.ok()) {
-    status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
-  }
+  Status status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   if (status.ok())
     status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
                             source.load_part);

@@ -211,11 +211,33 @@ TEST(TableTransferTest, MoreRowsThanABucketHoldsAreRefused) {
   InlineRunner runner;
   const Status status = table->Import(layout, SavedAs(), 16, &runner, [&](int part) {
     ImportedRows<float> rows;
+    rows.layout = layout;
+    rows.width = layout.width();
     rows.rows = int64_t{1} << 40;
     return table->ImportRows(part, 16, rows);
   });
   EXPECT_ERROR(status, Code::kResourceExhausted, "colours");
   EXPECT_EQ(table->size(), 0);
+}
+
+TEST(TableTransferTest, RowsThatWereThereLeaveNoTrace) {
+  const auto small = UsedTable();
+  const Snapshot snapshot = TakeSnapshot(*small);
+  const auto table = UsedTable();
+  Keys keys;
+  for (int64_t key = 5000; key < 60000; ++key) keys.push_back(key);
+  Lookup(table.get(), keys);
+  const int64_t big = table->stats().bytes;
+  ASSERT_OK(ImportSnapshot(table.get(), snapshot));
+  EXPECT_EQ(Rows(*table), snapshot.rows());
+  EXPECT_LT(table->stats().bytes, big / 8);
+  EXPECT_EQ(Lookup(table.get(), {7777}).embeddings, Fresh(7777, table->options()));
+  // Rows in memory that rows were in before start like any others.
+  Lookup(table.get(), keys);
+  EXPECT_EQ(Lookup(table.get(), {keys[30000]}).embeddings, Fresh(keys[30000], table->options()));
+  for (const Snapshot::Part& part : TakeSnapshot(*table).parts) {
+    EXPECT_EQ(part.counts, std::vector<int32_t>(part.counts.size(), 0));
+  }
 }
 
 TEST(TableTransferTest, RowsOfAnotherWidthAreRefused) {

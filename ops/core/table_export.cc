@@ -1,4 +1,4 @@
-// Table::Remove, Export and Import: rows that leave the table and rows that come from elsewhere.
+// Table::Remove and Export: rows that leave the table.
 #include <algorithm>
 
 #include "bucket_locks.h"
@@ -136,106 +136,6 @@ bool Table<V>::CommitSave(const SavedAs& saved) {
     bucket->changes.Commit();
   }
   return true;
-}
-
-template <typename V>
-Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, int num_parts,
-                        ParallelRunner* runner, const std::function<Status(int)>& load_part) {
-  if (new_layout.dim != dim()) {
-    return Error(Code::kInvalidArgument, "table '", options_.name, "' has dim ", dim(),
-                 ", the rows to import have dim ", new_layout.dim);
-  }
-  ExclusiveLock layout(&layout_lock_);
-  const RowLayout old_layout = layout_;
-  layout_ = new_layout;
-  MakeBuckets();
-  const int shards = std::min(num_parts, runner->max_shards());
-  std::vector<Status> statuses(shards);
-  runner->Run(shards, [&](int shard) {
-    const ShardRange parts = RangeOfShard(num_parts, shards, shard);
-    for (int64_t p = parts.begin; p < parts.end && statuses[shard].ok(); ++p) {
-      statuses[shard] = load_part(static_cast<int>(p));
-    }
-  });
-  const Status status = FirstError(statuses);
-  if (!status.ok()) {
-    layout_ = old_layout;
-    MakeBuckets();
-  }
-  if (status.ok() && saved.exists()) {
-    for (const auto& bucket : buckets_) bucket->changes.MarkAllSaved(bucket->store->used());
-  }
-  saves_.Reset(status.ok() ? saved : SavedAs());
-  return status;
-}
-
-template <typename V>
-Status Table<V>::CheckImportedKeys(ShardRange buckets, const ImportedRows<V>& rows) const {
-  for (int64_t i = 0; i < rows.rows; ++i) {
-    const int bucket = BucketOfHash(MixKey(rows.keys[i]), bucket_shift_);
-    if (rows.keys[i] != kNoKey && bucket >= buckets.begin && bucket < buckets.end) continue;
-    return Error(Code::kDataLoss, "table '", options_.name, "': key ", rows.keys[i],
-                 " does not belong to bucket ", buckets.begin, " of ", options_.num_buckets,
-                 ", where it was found");
-  }
-  return Status();
-}
-
-template <typename V>
-Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found) {
-  const uint64_t hash = MixKey(key);
-  *row = bucket->index.Find(key, hash);
-  *found = *row != kNoRow;
-  if (*found) return Status();
-  EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
-  EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
-  bucket->index.Insert(key, hash, *row);
-  bucket->changes.AddRow(*row);
-  return Status();
-}
-
-template <typename V>
-Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows) {
-  const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
-  const bool first = std::all_of(
-      buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
-      [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->live() == 0; });
-  if (first && buckets.end - buckets.begin == 1 && rows.rows > 0) {
-    Status room = buckets_[buckets.begin]->index.Reserve(rows.rows);
-    if (room.ok()) room = buckets_[buckets.begin]->store->Reserve(rows.rows);
-    if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
-  }
-  EP_RETURN_IF_ERROR(CheckImportedKeys(buckets, rows));
-  const auto bucket_of = [this](int64_t key) {
-    return buckets_[BucketOfHash(MixKey(key), bucket_shift_)].get();
-  };
-  for (int64_t i = 0; i < rows.num_removed; ++i) {
-    if (rows.removed[i] == kNoKey) continue;
-    Bucket<V>* const bucket = bucket_of(rows.removed[i]);
-    const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
-    if (row != kNoRow) bucket->store->Free(row);
-  }
-  const bool same_layout = SameSlotNames(rows.layout.slots, layout_.slots);
-  for (int64_t i = 0; i < rows.rows; ++i) {
-    Bucket<V>* const bucket = bucket_of(rows.keys[i]);
-    uint32_t row;
-    bool found;
-    EP_RETURN_IF_ERROR(FindOrAddRow(rows.keys[i], bucket, &row, &found));
-    if (first && found) {
-      return Error(Code::kDataLoss, "table '", options_.name, "': key ", rows.keys[i],
-                   " occurs twice in bucket ", buckets.begin, " of ", options_.num_buckets);
-    }
-    const V* const values = rows.values + i * rows.width;
-    if (same_layout) {
-      std::copy_n(values, layout_.width(), bucket->row(row));
-    } else {
-      ConvertRow(rows.layout, values, layout_, bucket->row(row));
-    }
-    if (rows.counts != nullptr && rows.last_seen != nullptr) {
-      bucket->store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
-    }
-  }
-  return Status();
 }
 
 template class Table<float>;

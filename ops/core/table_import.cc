@@ -1,0 +1,164 @@
+// Table::Import: rows that come from elsewhere.
+#include <algorithm>
+
+#include "hash.h"
+#include "table.h"
+
+namespace estimator_plugin {
+namespace {
+
+// Keys ahead that an index group is asked for.
+constexpr int64_t kAhead = 8;
+
+}  // namespace
+
+template <typename V>
+Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, int num_parts,
+                        ParallelRunner* runner, const std::function<Status(int)>& load_part) {
+  if (new_layout.dim != dim()) {
+    return Error(Code::kInvalidArgument, "table '", options_.name, "' has dim ", dim(),
+                 ", the rows to import have dim ", new_layout.dim);
+  }
+  ExclusiveLock layout(&layout_lock_);
+  const RowLayout old_layout = layout_;
+  layout_ = new_layout;
+  ReuseBuckets(old_layout.width() == new_layout.width());
+  const int shards = std::min(num_parts, runner->max_shards());
+  std::vector<Status> statuses(shards);
+  runner->Run(shards, [&](int shard) {
+    const ShardRange parts = RangeOfShard(num_parts, shards, shard);
+    for (int64_t p = parts.begin; p < parts.end && statuses[shard].ok(); ++p) {
+      statuses[shard] = load_part(static_cast<int>(p));
+    }
+  });
+  for (const auto& bucket : buckets_) {
+    bucket->store->Trim();
+    statuses.push_back(bucket->index.Trim());
+  }
+  const Status status = FirstError(statuses);
+  if (!status.ok()) {
+    layout_ = old_layout;
+    MakeBuckets();
+  }
+  if (status.ok() && saved.exists()) {
+    for (const auto& bucket : buckets_) bucket->changes.MarkAllSaved(bucket->store->used());
+  }
+  saves_.Reset(status.ok() ? saved : SavedAs());
+  return status;
+}
+
+template <typename V>
+void Table<V>::ReuseBuckets(bool same_width) {
+  for (int b = 0; b < options_.num_buckets; ++b) {
+    Bucket<V>& bucket = *buckets_[b];
+    bucket.index.Clear();
+    bucket.changes = ChangeLog();
+    if (same_width && !bucket.store->pinned()) {
+      bucket.store->Clear();  // Fresh pages would cost as much as the rows to be read into them.
+    } else {
+      bucket.store.reset(new RowStore(layout_.width() * static_cast<int64_t>(sizeof(V))));
+    }
+  }
+}
+
+template <typename V>
+Status Table<V>::MisplacedKey(int64_t key, ShardRange buckets) const {
+  return Error(Code::kDataLoss, "table '", options_.name, "': key ", key,
+               " does not belong to bucket ", buckets.begin, " of ", options_.num_buckets,
+               ", where it was found");
+}
+
+template <typename V>
+Status Table<V>::RepeatedKey(int64_t key, ShardRange buckets) const {
+  return Error(Code::kDataLoss, "table '", options_.name, "': key ", key,
+               " occurs twice in bucket ", buckets.begin, " of ", options_.num_buckets);
+}
+
+template <typename V>
+Status Table<V>::FillBucket(int number, const ImportedRows<V>& rows) {
+  Bucket<V>& bucket = *buckets_[number];
+  const ShardRange range = {number, number + 1};
+  Status room = bucket.index.Reserve(rows.rows);
+  if (room.ok()) room = bucket.store->Reserve(rows.rows);
+  if (!room.ok()) return Error(room.code(), "table '", options_.name, "': ", room.message());
+  const KeyIndex::Reader index = bucket.index.reader();
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    if (i + kAhead < rows.rows) __builtin_prefetch(index.Home(MixKey(rows.keys[i + kAhead])), 1);
+    const int64_t key = rows.keys[i];
+    const uint64_t hash = MixKey(key);
+    if (key == kNoKey || BucketOfHash(hash, bucket_shift_) != number) {
+      return MisplacedKey(key, range);
+    }
+    if (bucket.index.FindOrInsert(key, hash, static_cast<uint32_t>(i)) != kNoRow) {
+      return RepeatedKey(key, range);
+    }
+  }
+  bucket.store->Append(rows.keys, rows.rows);
+  bucket.changes.AddRows(bucket.store->used());
+  std::copy_n(rows.values, rows.rows * rows.width, bucket.row(0));
+  if (rows.counts == nullptr || rows.last_seen == nullptr) return Status();
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    bucket.store->SetUsage(static_cast<uint32_t>(i), rows.counts[i], rows.last_seen[i]);
+  }
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found) {
+  const uint64_t hash = MixKey(key);
+  *row = bucket->index.Find(key, hash);
+  *found = *row != kNoRow;
+  if (*found) return Status();
+  EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
+  EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
+  bucket->index.Insert(key, hash, *row);
+  bucket->changes.AddRow(*row);
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows) {
+  const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
+  const bool same_layout = SameSlotNames(rows.layout.slots, layout_.slots);
+  const bool first = std::all_of(
+      buckets_.begin() + buckets.begin, buckets_.begin() + buckets.end,
+      [](const std::unique_ptr<Bucket<V>>& bucket) { return bucket->store->used() == 0; });
+  if (first && same_layout && buckets.end - buckets.begin == 1 && rows.width == layout_.width()) {
+    return FillBucket(static_cast<int>(buckets.begin), rows);
+  }
+  const auto bucket_of = [this](int64_t key) {
+    return buckets_[BucketOfHash(MixKey(key), bucket_shift_)].get();
+  };
+  for (int64_t i = 0; i < rows.num_removed; ++i) {
+    if (rows.removed[i] == kNoKey) continue;
+    Bucket<V>* const bucket = bucket_of(rows.removed[i]);
+    const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
+    if (row != kNoRow) bucket->store->Free(row);
+  }
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const int64_t key = rows.keys[i];
+    const int number = BucketOfHash(MixKey(key), bucket_shift_);
+    if (key == kNoKey || number < buckets.begin || number >= buckets.end) {
+      return MisplacedKey(key, buckets);
+    }
+    uint32_t row;
+    bool found;
+    EP_RETURN_IF_ERROR(FindOrAddRow(key, buckets_[number].get(), &row, &found));
+    if (first && found) return RepeatedKey(key, buckets);
+    V* const target = buckets_[number]->row(row);
+    const V* const values = rows.values + i * rows.width;
+    if (same_layout) {
+      std::copy_n(values, layout_.width(), target);
+    } else {
+      ConvertRow(rows.layout, values, layout_, target);
+    }
+    if (rows.counts != nullptr && rows.last_seen != nullptr) {
+      buckets_[number]->store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
+    }
+  }
+  return Status();
+}
+
+template class Table<float>;
+
+}  // namespace estimator_plugin

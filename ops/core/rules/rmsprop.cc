@@ -1,5 +1,6 @@
 // RMSProp (Tieleman, Hinton 2012) with momentum, as TensorFlow's RMSPropOptimizer:
-// ms <- decay ms + (1 - decay) g^2;  mom <- momentum mom + lr g / sqrt(ms + epsilon);  w <- w - mom.
+// ms <- decay ms + (1 - decay) g^2;  mom <- momentum mom + lr g / sqrt(ms + epsilon);
+// w <- w - mom.
 #include <cmath>
 
 #include "../multiversion.h"

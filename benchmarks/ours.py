@@ -74,3 +74,6 @@ class Ours(System):
         if kind == "streaming":
             return StockSaver(ep.checkpoint.saver())
         return super().saver(kind)
+
+    def incremental_saver(self):
+        return ep.checkpoint.IncrementalSaver(ep.checkpoint.saver())

@@ -19,7 +19,7 @@ class Entrant(NamedTuple):
 class Case(NamedTuple):
     """One table in one scenario, and who is compared on it."""
 
-    scenario: str  # "step", "growth", "checkpoint" or "estimator".
+    scenario: str  # "step", "growth", "checkpoint", "delta" or "estimator".
     dim: int
     rows: int
     optimizer: str
@@ -51,6 +51,7 @@ _GROWING = _entrants("ours", "tfra", "deeprec", "limit")
 _ADAM = _EVERYONE + [Entrant("variable", "adagrad")]
 _ADAM_LARGE = [entrant for entrant in _ADAM if entrant != Entrant("variable")]
 _SAVING = _entrants("ours", "variable", "tfra", "deeprec", "limit")
+_DELTA = _entrants("ours", "limit")  # Nobody else saves deltas of a table.
 _ESTIMATOR = _entrants("ours", "variable", "columns", "tfra", "deeprec", "floor")
 _MILLION = 1000 * 1000
 
@@ -66,6 +67,7 @@ def full_plan():
     train = ("train",)
     grow = ("insert", "grow")
     files = ("write", "read", "copy", "save", "restore")
+    changes = ("write-table", "read-table", "insert", "save", "restore")
     large = 4 * _MILLION
     cases += [
         Case("step", 16, _MILLION, "adam", _ADAM, train),
@@ -73,17 +75,19 @@ def full_plan():
         Case("step", 16, _MILLION, "sgd", _EVERYONE, train),
         Case("growth", 16, large, "adagrad", _GROWING, grow, rounds=SLOW_ROUNDS),
         Case("checkpoint", 16, large, "adagrad", _SAVING, files, rounds=SLOW_ROUNDS),
+        Case("delta", 16, large, "adam", _DELTA, changes, rounds=SLOW_ROUNDS),
         Case("estimator", 16, _MILLION, "adagrad", _ESTIMATOR, train),
     ]
     return cases
 
 
 def quick_plan():
-    """Dim 16, a million rows, Adagrad: a look at every scenario in a few minutes."""
+    """Dim 16, a million rows, Adagrad (deltas: Adam): a look at every scenario in a few minutes."""
     return [
         case._replace(rows=_MILLION)
         for case in full_plan()
-        if case.dim == 16
+        if case.scenario == "delta"
+        or case.dim == 16
         and case.optimizer == "adagrad"
         and (case.rows == _MILLION or case.scenario != "step")
     ]
@@ -95,6 +99,7 @@ def smoke_plan():
         "step": ("ours", "floor", "limit"),
         "growth": ("ours", "limit"),
         "checkpoint": ("ours", "variable"),
+        "delta": ("ours", "limit"),
         "estimator": ("ours", "floor"),
     }
     return [

@@ -132,6 +132,32 @@ def _checkpoint_table(results):
     return _table(header, rows)
 
 
+def _delta_table(results):
+    rows = []
+    for case in results.cases("delta"):
+        full = case.seconds("ours", "save/full", "disk_bytes")
+        for system in case.systems:
+            for measure in case.measures(system):
+                seconds, size, extra = case.seconds(system, measure), full, None
+                if system == "ours":
+                    size = case.seconds(system, measure, "disk_bytes")
+                    extra = case.seconds(system, measure, "extra_bytes")
+                elif measure == "insert":
+                    seconds *= case.seconds(system, measure, "steps")
+                rows.append(
+                    [
+                        "%s: %s" % (measure, _NAMES[system]),
+                        case.config,
+                        "%.1f" % (seconds * 1e3),
+                        "%.1f" % (size / 1e6) if size else "",
+                        "%.0f" % (size / seconds / 1e6) if size else "",
+                        "%.0f" % (extra / 1e6) if extra is not None else "",
+                    ]
+                )
+    header = ["Adam's table", "Case", "ms", "MB", "MB/s", "Extra memory, MB"]
+    return _table(header, rows)
+
+
 def _estimator_table(results):
     rows = []
     for case in results.cases("estimator"):
@@ -160,6 +186,7 @@ def markdown(results):
         ("step", "Lookups and training steps", _steps_table),
         ("growth", "Growth", _growth_table),
         ("checkpoint", "Memory and checkpoints", _checkpoint_table),
+        ("delta", "Full and delta checkpoints", _delta_table),
         ("estimator", "Estimator", _estimator_table),
     ]
     for scenario, title, make in sections:

@@ -122,6 +122,40 @@ def checkpoint_rows(results):
     return rows
 
 
+def delta_rows(results):
+    rows = []
+    for case in results.cases("delta"):
+        full = case.series("ours", "save/full")
+        size = case.seconds("ours", "save/full", "disk_bytes")
+        bound = added(case.series("limit", "read-table"), _totals(case, "limit", "insert"))
+        speed = ratio(case.series("limit", "write-table"), full)
+        restore = ratio(bound, case.series("ours", "restore/full"))
+        rows += [
+            Row("Full save, Adam: share of the file write speed", case.config, speed, 0.7, True),
+            Row("Full restore, Adam: share of the limit's speed", case.config, restore, 0.5, True),
+        ]
+        allowance = max(64 << 20, 0.05 * (size or 0)) / 1e6
+        for measure in ("save/full", "save/delta", "restore/full"):
+            extra = case.seconds("ours", measure, "extra_bytes")
+            extra = None if extra is None else extra / 1e6
+            what = "Adam, %s: extra memory" % measure
+            rows.append(Row(what, case.config, extra, allowance, False, "%.0f MB"))
+        for key, label, target in (("median", "time", 3.0), ("disk_bytes", "bytes", 1.5)):
+            delta = case.series("ours", "save/delta", key)
+            share = ratio(delta, case.series("ours", "save/full", key))
+            share = None if share is None else 100 * share
+            what = "Delta of 1 %% of the rows: %s, share of the full save" % label
+            rows.append(Row(what, case.config, share, target, False, "%.2f %%"))
+    return rows
+
+
+def _totals(case, system, measure):
+    """Seconds of all steps of a measure together, one number a round, or None."""
+    means = case.series(system, measure, "mean")
+    steps = case.series(system, measure, "steps")
+    return None if means is None else [mean * n for mean, n in zip(means, steps)]
+
+
 def estimator_rows(results):
     targets = [("deeprec", 1.2), ("tfra", 2.0), ("columns", 2.0), ("variable", 1.3)]
     return [
@@ -139,5 +173,6 @@ def target_rows(results):
         + growth_rows(results)
         + memory_rows(results)
         + checkpoint_rows(results)
+        + delta_rows(results)
         + estimator_rows(results)
     )

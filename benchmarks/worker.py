@@ -17,10 +17,12 @@ from benchmarks.channel import Channel  # noqa: E402
 from benchmarks.system import system_class  # noqa: E402
 from benchmarks.workload import Workload  # noqa: E402
 
+_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator"]
+
 
 def _parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scenario", choices=["step", "growth", "checkpoint", "estimator"])
+    parser.add_argument("scenario", choices=_SCENARIOS)
     parser.add_argument("system")
     parser.add_argument("--dim", type=int, required=True)
     parser.add_argument("--rows", type=int, required=True)
@@ -42,9 +44,14 @@ def _make_scenario(arguments, workload):
         from benchmarks.scenarios.step import Step
 
         return Step(tables, workload)
+    folder = os.path.join(arguments.scratch, arguments.system)
+    if arguments.scenario == "delta":
+        from benchmarks.scenarios.delta import Delta
+
+        return Delta(tables, workload, folder)
     from benchmarks.scenarios.checkpoint import Checkpoint
 
-    return Checkpoint(tables, workload, os.path.join(arguments.scratch, arguments.system))
+    return Checkpoint(tables, workload, folder)
 
 
 def main():

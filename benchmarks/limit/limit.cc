@@ -10,6 +10,7 @@
 //   insert, grow   rows only, and whole steps, on ids never seen, into an index sized beforehand
 //   copy           256 MiB of memory, by two threads
 //   write, read    512 MiB to SCRATCH_FILE and back, through the page cache
+//   write-table, read-table    likewise, as many bytes as a checkpoint of insert's table has
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -96,6 +97,8 @@ class Measures {
     if (name == "copy") return {CopySeconds(kCopyBytes)};
     if (name == "write") return {WriteSeconds(arguments_.scratch_file, kFileBytes)};
     if (name == "read") return {ReadSeconds(arguments_.scratch_file, kFileBytes)};
+    if (name == "write-table") return {WriteSeconds(arguments_.scratch_file, TableBytes())};
+    if (name == "read-table") return {ReadSeconds(arguments_.scratch_file, TableBytes())};
     if (name == "insert" || name == "grow") return Grow(name == "grow");
     TwoThreads threads;
     return TimeSteps(seconds, [&] {
@@ -116,9 +119,16 @@ class Measures {
     return ids_.data() + next_ * arguments_.batch;
   }
 
+  size_t GrowSteps() const { return (arguments_.rows + arguments_.batch - 1) / arguments_.batch; }
+
+  size_t TableBytes() const {
+    constexpr size_t kPerRow = 8 + 4 + 8;  // Key, count and time of last use.
+    return GrowSteps() * arguments_.batch * (kPerRow + Table::kWidth * sizeof(float));
+  }
+
   std::vector<double> Grow(bool whole_steps) {
     const size_t batch = arguments_.batch;
-    const size_t steps = (arguments_.rows + batch - 1) / batch;
+    const size_t steps = GrowSteps();
     Table table(steps * batch, batch);
     TwoThreads threads;
     std::vector<double> durations;
@@ -146,7 +156,7 @@ template <int kDim, typename Rule>
 int Serve(const Arguments& arguments) {
   Measures<kDim, Rule> measures(arguments);
   std::cout << "{\"measures\": [\"lookup\", \"train\", \"insert\", \"grow\", \"copy\", "
-               "\"write\", \"read\"]}"
+               "\"write\", \"read\", \"write-table\", \"read-table\"]}"
             << std::endl;
   std::string name;
   double seconds;

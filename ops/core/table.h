@@ -66,7 +66,8 @@ class Table {
   // Begins a save and hands out what it holds: begin(info), then visit(bucket, view, removed) for
   // every bucket in order; a full save has all rows and no removed keys, a delta the rows touched
   // and the keys removed since the base. Stops at the first error. FailedPrecondition for a delta
-  // without a base that all changes are known since; can_save_delta() says so beforehand.
+  // without a base that all changes are known since; can_save_delta() says so beforehand. `visit`
+  // must not call the table: Clear, Import and a change of slots wait until Export returns.
   using BeginSave = std::function<Status(const SaveInfo&)>;
   using VisitBucket =
       std::function<Status(int, const BucketView<V>&, const std::vector<int64_t>& removed)>;
@@ -79,10 +80,10 @@ class Table {
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
-  // Replaces the whole content: Clear, take over `layout`, then load_part(i) for 0 to num_parts -
-  // 1, in parallel; each calls ImportRows for part i alone. `saved` is the checkpoint that the rows
-  // come from, if the table goes on from it; else all rows count as changed. After an error the
-  // table is empty. REQUIRES: num_parts divides the number of buckets.
+  // Replaces the whole content: drops all rows, takes over `layout`, then calls load_part(i) for
+  // each part, in parallel, which calls ImportRows for part i alone. `saved` is the checkpoint that
+  // the rows come from, if the table goes on from it; else all rows count as changed. After an
+  // error the table is empty. REQUIRES: num_parts divides the number of buckets.
   Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
                 ParallelRunner* runner, const std::function<Status(int)>& load_part);
   // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets; a row that is

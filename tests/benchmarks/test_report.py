@@ -121,6 +121,34 @@ def test_checkpoint_targets():
     assert values["Resident bytes a row, Adagrad (payload 136)"] == 160.0
 
 
+def _delta_case():
+    def once(seconds, extra, size):
+        return [summarize({"seconds": [seconds], "extra_bytes": extra, "disk_bytes": size})]
+
+    ours = _system(
+        save_full=once(1.0, 10 << 20, 4 * 10**9),
+        save_delta=once(0.02, 1 << 20, 4 * 10**7),
+        restore_full=once(4.0, 300 * 10**6, 4 * 10**9),
+    )
+    inserts = [summarize({"seconds": [0.5, 0.5]})]
+    limit = {"write-table": _answers(0.8), "read-table": _answers(2.0), "insert": inserts}
+    return _case("delta", {"ours": ours, "limit": {"facts": {}, "measures": limit}}, "adam")
+
+
+def test_delta_targets():
+    results = Results(_run(_delta_case()))
+    rows = {row.what: row for row in targets.target_rows(results)}
+    assert rows["Full save, Adam: share of the file write speed"].value == 0.8
+    assert rows["Full restore, Adam: share of the limit's speed"].value == 0.75
+    assert rows["Adam, restore/full: extra memory"].target == 200  # MB: 5 % of the table.
+    assert rows["Adam, restore/full: extra memory"].met is False
+    assert rows["Delta of 1 % of the rows: time, share of the full save"].value == 2.0
+    assert rows["Delta of 1 % of the rows: bytes, share of the full save"].value == 1.0
+    assert "| save/delta: estimator_plugin | dim 16, 4M rows | 20.0 | 40.0 |" in report.markdown(
+        results
+    )
+
+
 def test_a_run_survives_its_file(tmp_path):
     run = _run(_case("estimator", {"ours": _system(train=_answers(0.02))}))
     path = str(tmp_path / "run" / "results.json")

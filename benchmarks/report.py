@@ -141,7 +141,7 @@ def _delta_table(results):
                 seconds, size, extra = case.seconds(system, measure), full, None
                 if system == "ours":
                     size = case.seconds(system, measure, "disk_bytes")
-                    extra = case.seconds(system, measure, "extra_bytes")
+                    extra = max(case.series(system, measure, "extra_bytes"))
                 elif measure == "insert":
                     seconds *= case.seconds(system, measure, "steps")
                 rows.append(

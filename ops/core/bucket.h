@@ -1,5 +1,5 @@
-// One bucket of a table: its lock, its index and its rows. The unit of ownership, locking,
-// parallel work and checkpoints.
+// One bucket of a table: its index and its rows. The unit of ownership, parallel work and
+// checkpoints.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_BUCKET_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_BUCKET_H_
 
@@ -10,7 +10,6 @@
 #include "key_index.h"
 #include "row_layout.h"
 #include "row_store.h"
-#include "rw_lock.h"
 
 namespace estimator_plugin {
 
@@ -40,7 +39,7 @@ struct ImportedRows {
   const int64_t* removed = nullptr;
 };
 
-// Thread-compatible: hold `lock`.
+// Thread-compatible: the table's lock guards it.
 template <typename V>
 struct Bucket {
   Bucket(IndexArena* arena, int64_t width, int number)
@@ -48,7 +47,6 @@ struct Bucket {
 
   V* row(uint32_t number) const { return reinterpret_cast<V*>(store->row(number)); }
 
-  mutable RwLock lock;
   KeyIndex index;
   std::unique_ptr<RowStore> store;
   ChangeLog changes;

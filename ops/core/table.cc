@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "bucket_locks.h"
 #include "hash.h"
 
 namespace estimator_plugin {
@@ -133,8 +132,8 @@ RowLayout Table<V>::layout() const {
 template <typename V>
 int64_t Table<V>::LiveRows() const {
   int64_t rows = 0;
+  SharedLock lock(&rows_lock_);
   for (const auto& bucket : buckets_) {
-    SharedLock lock(&bucket->lock);
     rows += bucket->store->live();
   }
   return rows;
@@ -150,8 +149,8 @@ template <typename V>
 TableStats Table<V>::stats() const {
   SharedLock layout(&layout_lock_);
   TableStats stats;
+  SharedLock lock(&rows_lock_);
   for (const auto& bucket : buckets_) {
-    SharedLock lock(&bucket->lock);
     stats.rows += bucket->store->live();
     stats.bytes += bucket->store->bytes() + bucket->index.bytes() + bucket->changes.bytes();
   }

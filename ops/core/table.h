@@ -1,10 +1,10 @@
 // A growing embedding table: int64 keys, rows of [embedding | slots], a fixed number of buckets.
 //
-// Thread safety: every method may be called from any thread at any time. Each bucket has a
-// reader/writer lock; a lookup shares them, inserts, updates and removals own the buckets they
-// change. A row is therefore never seen half-written by a lookup. Export hands out views of live
-// memory: keys and row count are of one moment, while the values of a row that is being updated at
-// that very instant may be caught mid-update, as with TensorFlow's own variables.
+// Thread safety: every method may be called from any thread at any time. One
+// reader/writer lock guards the rows: lookups share it, inserts, updates and removals own it for
+// the moment of the change. A row is therefore never seen half-written by a lookup. Export hands
+// out views of live memory: keys and row count are of one moment, while the values of a row that is
+// being updated at that very instant may be caught mid-update, as with TensorFlow's own variables.
 //
 // Determinism: for the same calls in the same order the table holds the same bits, whatever the
 // runner's thread count.
@@ -107,13 +107,14 @@ class Table {
                        ParallelRunner* runner);
   // Turns a few of the places that rows have filled into huge pages.
   void MakeHugePages();
-  // REQUIRES: the bucket's lock is held exclusively.
+  // REQUIRES: rows_lock_ is held exclusively.
   Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, int64_t* addresses,
                           V* embeddings);
   // Sets shard->rows; an error for an address that names no live row.
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
   // What is wrong with an address that names no live row.
   Status BadAddress(int64_t address) const;
+  bool RemoveRow(int64_t key);         // REQUIRES: rows_lock_ is held exclusively.
   void ReuseBuckets(bool same_width);  // Drops all rows. REQUIRES: as MakeBuckets.
   Status FillBucket(int bucket, const ImportedRows<V>& rows);
   Status MisplacedKey(int64_t key, ShardRange buckets) const;
@@ -125,7 +126,8 @@ class Table {
   std::vector<V> bank_;
   std::unique_ptr<Initializer<V>> initializer_;
 
-  mutable RwLock layout_lock_;  // Taken before any bucket lock. Guards layout_.
+  mutable RwLock layout_lock_;  // Guards layout_ and which buckets there are.
+  mutable RwLock rows_lock_;    // Taken after layout_lock_. Guards what is in the buckets.
   RowLayout layout_;
   std::unique_ptr<IndexArena> arena_;
   std::vector<std::unique_ptr<Bucket<V>>> buckets_;

@@ -1,12 +1,14 @@
 // Table::Remove and Export: rows that leave the table.
 #include <algorithm>
 
-#include "bucket_locks.h"
 #include "hash.h"
 #include "table.h"
 
 namespace estimator_plugin {
 namespace {
+
+// Lookups and updates get their turn after so many removals.
+constexpr int64_t kRemovedAtOnce = 1024;
 
 // Rows that do not lie side by side in their bucket.
 template <typename V>
@@ -71,29 +73,34 @@ template <typename V>
 Status Table<V>::Remove(const int64_t* keys, int64_t n, int64_t* removed) {
   *removed = 0;
   SharedLock layout(&layout_lock_);
-  for (int64_t i = 0; i < n; ++i) {
-    if (keys[i] == kNoKey) continue;
-    const uint64_t hash = MixKey(keys[i]);
-    Bucket<V>& bucket = *buckets_[BucketOfHash(hash, bucket_shift_)];
-    ExclusiveLock lock(&bucket.lock);
-    const uint32_t row = bucket.index.Remove(keys[i], hash);
-    if (row == kNoRow) continue;
-    bucket.store->Free(row);
-    bucket.changes.RemoveRow(row, keys[i], bucket.store->live());
-    ++*removed;
+  for (int64_t begin = 0; begin < n; begin += kRemovedAtOnce) {
+    ExclusiveLock lock(&rows_lock_);
+    for (int64_t i = begin; i < std::min(begin + kRemovedAtOnce, n); ++i) {
+      if (keys[i] != kNoKey && RemoveRow(keys[i])) ++*removed;
+    }
   }
   rows_removed_ += *removed;
   return Status();
 }
 
 template <typename V>
+bool Table<V>::RemoveRow(int64_t key) {
+  const uint64_t hash = MixKey(key);
+  Bucket<V>& bucket = *buckets_[BucketOfHash(hash, bucket_shift_)];
+  const uint32_t row = bucket.index.Remove(key, hash);
+  if (row == kNoRow) return false;
+  bucket.store->Free(row);
+  bucket.changes.RemoveRow(row, key, bucket.store->live());
+  return true;
+}
+
+template <typename V>
 bool Table<V>::can_save_delta() const {
   if (!saves_.base().exists()) return false;
   SharedLock layout(&layout_lock_);
-  return std::all_of(buckets_.begin(), buckets_.end(), [](const std::unique_ptr<Bucket<V>>& b) {
-    SharedLock lock(&b->lock);
-    return b->changes.complete();
-  });
+  SharedLock lock(&rows_lock_);
+  return std::all_of(buckets_.begin(), buckets_.end(),
+                     [](const std::unique_ptr<Bucket<V>>& b) { return b->changes.complete(); });
 }
 
 template <typename V>
@@ -112,7 +119,7 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
     BucketView<V> view;
     std::vector<int64_t> removed;
     {
-      ExclusiveLock lock(&bucket.lock);
+      ExclusiveLock lock(&rows_lock_);
       bucket.changes.Capture();
       if (delta) {
         view = CopyRows(bucket, layout_.width(), bucket.changes.CapturedRows());
@@ -132,7 +139,7 @@ bool Table<V>::CommitSave(const SavedAs& saved) {
   if (saves_.IsBase(saved)) return true;
   if (!saves_.Commit(saved)) return false;
   for (const auto& bucket : buckets_) {
-    ExclusiveLock lock(&bucket->lock);
+    ExclusiveLock lock(&rows_lock_);
     bucket->changes.Commit();
   }
   return true;

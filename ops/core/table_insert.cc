@@ -3,7 +3,6 @@
 // threads.
 #include <algorithm>
 
-#include "bucket_locks.h"
 #include "hash.h"
 #include "row_copy.h"
 #include "table.h"
@@ -55,12 +54,8 @@ Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, int64_t* 
   const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain));
   std::vector<Status> statuses(shards);
   // Locked by the caller, not by the shards: operations share the runner's threads, and the shards
-  // of whoever holds a lock might be queued behind a shard that waits for it.
-  std::vector<std::unique_ptr<ExclusiveLock>> locks;
-  for (int b = 0; b < num_buckets; ++b) {
-    if (groups.begins[b] == groups.begins[b + 1]) continue;
-    locks.emplace_back(new ExclusiveLock(&buckets_[b]->lock));
-  }
+  // of whoever holds the lock might be queued behind a shard that waits for it.
+  ExclusiveLock lock(&rows_lock_);
   runner->Run(shards, [&](int shard) {
     const ShardRange range = RangeOfShard(num_buckets, shards, shard);
     for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
@@ -118,7 +113,7 @@ void Table<V>::MakeHugePages() {
   for (int i = 0; i < options_.num_buckets; ++i) {
     const int number = (first + i) % options_.num_buckets;
     Bucket<V>& bucket = *buckets_[number];
-    ExclusiveLock lock(&bucket.lock);
+    ExclusiveLock lock(&rows_lock_);
     while (bucket.store->WantsHugePage()) {
       if (made == kHugePagesPerLookup) {
         wants_huge_pages_ = true;

@@ -1,11 +1,10 @@
 // Table::Lookup and Table::Gather.
 //
-// A lookup first probes every key, duplicates included, under shared locks, with the cache misses
+// A lookup first probes every key, duplicates included, under a shared lock, with the cache misses
 // of many keys in flight at once: that beats making the keys unique first (the update does that,
 // where it is needed). Only keys without a row go on to the second phase, bucket by bucket.
 #include <algorithm>
 
-#include "bucket_locks.h"
 #include "hash.h"
 #include "row_copy.h"
 #include "table.h"
@@ -135,7 +134,7 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
   const int shards = ShardsFor(*runner, n, kGrain);
   std::vector<ProbeResult> results(shards);
   {
-    AllBucketsShared<V> locks(buckets_);
+    SharedLock rows(&rows_lock_);
     for (const auto& bucket : buckets_) {
       batch.buckets.push_back({bucket->index.reader(), bucket->row(0)});
     }
@@ -178,7 +177,7 @@ Status Table<V>::Gather(const int64_t* addresses, int64_t n, const V* default_ro
   const V* const missing = default_row == nullptr ? zeros.data() : default_row;
   const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
   SharedLock layout(&layout_lock_);
-  AllBucketsShared<V> locks(buckets_);
+  SharedLock rows(&rows_lock_);
   const int shards = ShardsFor(*runner, n, kGrain);
   std::vector<Status> statuses(shards);
   const uint64_t num_buckets = static_cast<uint64_t>(options_.num_buckets);

@@ -1,9 +1,8 @@
-// Table::ApplyGradients: sum, check, update. The sums need no lock; the check and the update hold
-// all buckets, so that a lookup sees a row before or after its update and an error leaves every
+// Table::ApplyGradients: sum, check, update. The sums need no lock; the check and the update own
+// the rows, so that a lookup sees a row before or after its update and an error leaves every
 // row as it was.
 #include <algorithm>
 
-#include "bucket_locks.h"
 #include "finite.h"
 #include "gradient_sums.h"
 #include "row_copy.h"
@@ -98,7 +97,7 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
   if (!SameSlotNames(this->layout().slots, rule.slots())) {
     // Rows are about to lose the slots of another optimizer: find a bad address before they do.
     SharedLock layout(&layout_lock_);
-    AllBucketsShared<V> locks(buckets_);
+    SharedLock rows(&rows_lock_);
     EP_RETURN_IF_ERROR(resolve());
   }
   EP_RETURN_IF_ERROR(EnsureSlots(rule.slots(), &result->slots_changed));
@@ -107,7 +106,7 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "' is being updated by two optimizers at once; it can have one");
   }
-  AllBucketsExclusive<V> locks(buckets_);
+  ExclusiveLock rows(&rows_lock_);
   EP_RETURN_IF_ERROR(resolve());
   std::vector<ShardResult> results(shards);
   runner->Run(shards, [&](int s) {

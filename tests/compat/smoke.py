@@ -83,9 +83,13 @@ def train(directory, *stops):
 
 
 def saved_table(directory):
+    """The table's tensors, but for what tells one save from another."""
     reader = tf.train.load_checkpoint(directory)
     names = sorted(n for n in reader.get_variable_to_shape_map() if n.startswith("items/"))
-    return {name: reader.get_tensor(name) for name in names}
+    tensors = {name: reader.get_tensor(name) for name in names}
+    facts = tensors["items/meta"].item().decode().splitlines()
+    tensors["items/meta"] = [fact for fact in facts if not fact.startswith("save_id=")]
+    return tensors
 
 
 def check_estimator(directory):

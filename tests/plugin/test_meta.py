@@ -14,6 +14,9 @@ slots=m:0,v:0.5
 initializer=normal
 initializer_arguments=0,0.1
 seed=18446744073709551615
+save_id=12
+parent=model.ckpt-7
+parent_id=11
 """
 
 
@@ -23,6 +26,7 @@ def test_fields():
     assert meta.slots == (("m", 0.0), ("v", 0.5))
     assert meta.initializer_arguments == (0.0, 0.1)
     assert meta.seed == 2**64 - 1
+    assert (meta.save_id, meta.parent, meta.parent_id) == (12, "model.ckpt-7", 11)
     assert ep.checkpoint.parse_meta(TEXT.encode()) == meta
 
 
@@ -33,7 +37,7 @@ def test_no_slots_and_no_arguments():
 
 
 def test_fields_of_later_minor_additions_are_left_out():
-    assert ep.checkpoint.parse_meta(TEXT + "parent=model.ckpt-1\n").dim == 16
+    assert ep.checkpoint.parse_meta(TEXT + "colour=green\n").dim == 16
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def saved_table(directory):
     reader = tf.train.load_checkpoint(directory)
     names = sorted(n for n in reader.get_variable_to_shape_map() if n.startswith("items/"))
     tensors = {name: reader.get_tensor(name) for name in names}
-    facts = tensors["items/meta"].item().decode().splitlines()
+    facts = tensors["items/meta"].decode().splitlines()
     tensors["items/meta"] = [fact for fact in facts if not fact.startswith("save_id=")]
     return tensors
 

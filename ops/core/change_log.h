@@ -30,8 +30,6 @@ class ChangeLog {
   // All rows are as a checkpoint has them.
   void MarkAllSaved(uint32_t rows);
 
-  // Whether the captured save has the row. REQUIRES: the row was added.
-  bool IsCaptured(uint32_t row) const { return marks_[row] == kCaptured; }
   // Rows that the captured save has, in order.
   std::vector<uint32_t> CapturedRows() const;
   // Keys removed since the last commit; some may be back.

@@ -61,7 +61,6 @@ class RowStore {
   char* row(uint32_t index) const {
     return arrays_.rows + static_cast<int64_t>(index) * row_bytes_;
   }
-  char* rows() const { return arrays_.rows; }
   int64_t* keys() const { return arrays_.keys; }
   int32_t* counts() const { return arrays_.counts; }
   int64_t* last_seen() const { return arrays_.last_seen; }
@@ -101,7 +100,7 @@ class RowStore {
   Arrays arrays_;
   int64_t capacity_ = 0;
   uint32_t used_ = 0;
-  uint32_t touched_ = 0;  // Rows that had memory before Clear; less than used_ when it was Trimmed.
+  uint32_t touched_ = 0;  // Rows from the front that Clear left memory behind for; 0 after Trim.
   int64_t live_ = 0;
   bool has_usage_ = false;
   std::vector<uint64_t> live_bits_;

@@ -53,7 +53,7 @@ TEST(RowStoreTest, RowsAreNumberedInOrderAndContiguous) {
   EXPECT_EQ(store.used(), 1000u);
   EXPECT_EQ(store.live(), 1000);
   for (uint32_t row = 0; row < 1000; ++row) {
-    ASSERT_EQ(store.row(row), store.rows() + row * 40);
+    ASSERT_EQ(store.row(row), store.row(0) + row * 40);
     ASSERT_TRUE(store.IsLive(row));
     ASSERT_EQ(store.keys()[row], row * 3);
     ASSERT_EQ(store.counts()[row], 0);
@@ -67,7 +67,7 @@ TEST(RowStoreTest, RowsAreAlignedForTheirValues) {
   for (int64_t first_range : {int64_t{1}, kSmallRange, RowStore::kFirstRangeBytes}) {
     RowStore store(64, first_range);
     Add(&store, 1);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(store.rows()) % 64, 0u) << first_range;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(store.row(0)) % 64, 0u) << first_range;
   }
 }
 
@@ -150,10 +150,10 @@ TEST(RowStoreTest, AViewOutlivesGrowthAndTheStore) {
   std::shared_ptr<const void> pin = store->Pin();
   const int64_t* keys = store->keys();
   const int64_t* last_seen = store->last_seen();
-  const char* rows = store->rows();
+  const char* rows = store->row(0);
   store->Free(7);
   for (int64_t key = 300; key < 20000; ++key) Add(store.get(), key);
-  ASSERT_NE(store->rows(), rows) << "the range was meant to be used up";
+  ASSERT_NE(store->row(0), rows) << "the range was meant to be used up";
   EXPECT_EQ(store->live(), 20000 - 1);
   store.reset();
   for (int64_t key = 0; key < 300; ++key) {
@@ -275,7 +275,7 @@ TEST(RowStoreTest, AgreesWithAMapUnderViews) {
     } else if (pin == nullptr) {
       pin = store.Pin();
       seen = model;
-      seen_rows = store.rows();
+      seen_rows = store.row(0);
     } else {
       for (const auto& entry : seen) {
         ASSERT_TRUE(Holds(seen_rows + entry.first * 24, 24, entry.second)) << "step " << step;

@@ -52,6 +52,7 @@ class IncrementalSaver:
         self._beside = list(beside) + [full]
         self._max_chain_length = max_chain_length
         self._bases = _bases_of_graph()
+        self._committed = None  # (prefix, stamp) of what was last made the tables' base.
         self._managed = None  # Prefixes, once the first save has read the directory's list.
         self._last_preserved = time.time()
         if isinstance(full, StreamingSaver):
@@ -101,7 +102,7 @@ class IncrementalSaver:
         else:
             saver.save(session, save_path, global_step, **settings)
         if self._bases is not None:
-            self._bases.commit(session, prefix)
+            self._commit(session, prefix)
         self._enlist(directory, prefix)
         return prefix, delta
 
@@ -138,14 +139,17 @@ class IncrementalSaver:
         if self._bases is None:
             return "there are no tables that deltas can be saved of"
         directory = os.path.dirname(prefix) or "."
-        base = self._bases.read(session).prefix
-        # Another saver may have written the newest checkpoint, or written over the base.
+        base = self._bases.read(session)
         recorded = versions.recorded(directory)
-        candidates = recorded[-1:] + ([base] if base and base not in recorded[-1:] else [])
-        found = next((c for c in candidates if self._try_commit(session, c)), None)
-        if found is None:
-            return "no checkpoint on disk holds what the tables count their changes from"
-        if not self._bases.read(session).can_save_delta:
+        found = base.prefix
+        if not self._is_committed(base.prefix, recorded):
+            # Another saver may have written the newest checkpoint, or written over the base.
+            candidates = recorded[-1:] + [p for p in [base.prefix] if p and p not in recorded[-1:]]
+            found = next((c for c in candidates if self._try_commit(session, c)), None)
+            if found is None:
+                return "no checkpoint on disk holds what the tables count their changes from"
+            base = self._bases.read(session)
+        if not base.can_save_delta:
             return "more keys were removed since %s than a delta should list" % found
         if not versions.same_directory(found, prefix):
             return "%s lies in another directory" % found
@@ -159,10 +163,23 @@ class IncrementalSaver:
             return "the delta would have to be relative to what it replaces"
         return ""
 
+    def _is_committed(self, base, recorded):
+        """Whether `base` is the newest version and the very file that the tables were told of."""
+        if recorded[-1:] != [base] or "://" in base:  # Remote files' stamps are not to be trusted.
+            return False
+        return self._committed == (base, versions.stamp_of(base))
+
+    def _commit(self, session, prefix):
+        stamp = versions.stamp_of(prefix)
+        committed = self._bases.commit(session, prefix)
+        if committed:
+            self._committed = (prefix, stamp)
+        return committed
+
     def _try_commit(self, session, prefix):
         try:
-            return self._bases.commit(session, prefix)
-        except tf.errors.OpError as error:
+            return self._commit(session, prefix)
+        except (tf.errors.OpError, FileNotFoundError) as error:
             tf.compat.v1.logging.info("%s is no base for a delta: %s", prefix, error)
             return False
 

@@ -82,15 +82,10 @@ def stamp_of(prefix):
     Raises:
       FileNotFoundError: there is no such checkpoint.
     """
-    path = prefix + _INDEX
-    try:
-        if "://" in path:
-            stat = tf.io.gfile.stat(path)
-            return Stamp(stat.mtime_nsec, stat.length, 0)
-        stat = os.stat(path)
-        return Stamp(stat.st_mtime_ns, stat.st_size, stat.st_ino)
-    except (tf.errors.NotFoundError, FileNotFoundError):
-        raise FileNotFoundError("there is no checkpoint %s" % prefix) from None
+    stamp = _stamp(prefix + _INDEX)
+    if stamp is None:
+        raise FileNotFoundError("there is no checkpoint %s" % prefix)
+    return stamp
 
 
 def list_versions(directory):
@@ -140,15 +135,13 @@ def recorded(directory):
 
     Only those that lie in the directory and are there.
     """
-    state = tf.train.get_checkpoint_state(directory)
-    if state is None:
-        return []
-    listed = [p for p in state.all_model_checkpoint_paths if p != state.model_checkpoint_path]
-    listed.append(state.model_checkpoint_path)
+    listed = _listed(directory)
+    present = frozenset(tf.io.gfile.listdir(directory)) if listed else ()
     found = []
     for prefix in listed:
-        own = os.path.join(directory, os.path.basename(prefix))
-        if own not in found and same_directory(prefix, own) and exists(own):
+        name = os.path.basename(prefix)
+        own = os.path.join(directory, name)
+        if own not in found and name + _INDEX in present and same_directory(prefix, own):
             found.append(own)
     return found
 
@@ -191,11 +184,44 @@ def is_whole(prefix, known=None):
 
 def same_directory(prefix, other):
     """Whether two prefixes lie in one directory, by whatever path they name it."""
-    return _real(os.path.dirname(prefix)) == _real(os.path.dirname(other))
+    one, another = os.path.dirname(prefix), os.path.dirname(other)
+    return one == another or _real(one) == _real(another)
 
 
 def _real(directory):
     return directory if "://" in directory else os.path.realpath(directory or ".")
+
+
+def _stamp(path):
+    """The Stamp of a file, or None where there is none."""
+    try:
+        if "://" in path:
+            stat = tf.io.gfile.stat(path)
+            return Stamp(stat.mtime_nsec, stat.length, 0)
+        stat = os.stat(path)
+        return Stamp(stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    except (tf.errors.NotFoundError, FileNotFoundError):
+        return None
+
+
+def _listed(directory):
+    """What the `checkpoint` file lists, the latest last."""
+    stamp = _stamp(os.path.join(directory, "checkpoint"))
+    if stamp is None:
+        return ()
+    read = _read_listed if "://" not in directory else _read_listed.__wrapped__
+    return read(directory, stamp)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_listed(directory, stamp):
+    """`_listed` of a `checkpoint` file as of its stamp."""
+    del stamp
+    state = tf.train.get_checkpoint_state(directory)
+    if state is None:
+        return ()
+    listed = [p for p in state.all_model_checkpoint_paths if p != state.model_checkpoint_path]
+    return tuple(listed + [state.model_checkpoint_path])
 
 
 def _bytes_are_good(prefix):
@@ -249,16 +275,16 @@ def _read(prefix, stamp):
 
 def _metas(prefix):
     reader = tf.train.load_checkpoint(prefix)
-    dtypes = reader.get_variable_to_dtype_map()
+    present = reader.get_variable_to_shape_map()
     suffix = names.meta_name("")
-    tables = [
-        name[: -len(suffix)]
-        for name, dtype in dtypes.items()
-        if name.endswith(suffix)
-        and dtype == tf.string
-        and names.bucket_name(name[: -len(suffix)], 0, "keys") in dtypes
-    ]
-    return {t: meta.parse_meta(reader.get_tensor(names.meta_name(t))) for t in sorted(tables)}
+    metas = {}
+    for name in sorted(present):
+        table = name[: -len(suffix)]
+        if name.endswith(suffix) and names.bucket_name(table, 0, "keys") in present:
+            text = reader.get_tensor(name)
+            if isinstance(text, bytes):  # Else it is somebody's variable.
+                metas[table] = meta.parse_meta(text)
+    return metas
 
 
 def _parent_prefix(prefix, parent):

@@ -9,6 +9,24 @@ namespace {
 // Removals kept however few rows are left.
 constexpr int64_t kFewRemovals = 1024;
 
+// Calls visit(i) for every i with marks[i] != 0, in order. Most rows of a delta did not change: eight
+// of them are passed over at once.
+template <typename Visit>
+void ForEachMark(const std::vector<uint8_t>& marks, const Visit& visit) {
+  const size_t n = marks.size();
+  size_t i = 0;
+  for (uint64_t eight = 0; i + sizeof(eight) <= n; i += sizeof(eight)) {
+    std::memcpy(&eight, &marks[i], sizeof(eight));
+    if (eight == 0) continue;
+    for (size_t j = i; j < i + sizeof(eight); ++j) {
+      if (marks[j] != 0) visit(j);
+    }
+  }
+  for (; i < n; ++i) {
+    if (marks[i] != 0) visit(i);
+  }
+}
+
 }  // namespace
 
 void ChangeLog::AddRow(uint32_t row) {
@@ -30,8 +48,7 @@ void ChangeLog::RemoveRow(uint32_t row, int64_t key, int64_t live) {
 }
 
 void ChangeLog::Capture() {
-  std::replace(marks_.begin(), marks_.end(), static_cast<uint8_t>(kChanged),
-               static_cast<uint8_t>(kCaptured));
+  ForEachMark(marks_, [this](size_t i) { marks_[i] = kCaptured; });
   captured_.keys.insert(captured_.keys.end(), current_.keys.begin(), current_.keys.end());
   captured_.lost |= current_.lost;
   current_ = Removals();
@@ -39,8 +56,9 @@ void ChangeLog::Capture() {
 }
 
 void ChangeLog::Commit() {
-  std::replace(marks_.begin(), marks_.end(), static_cast<uint8_t>(kCaptured),
-               static_cast<uint8_t>(kSaved));
+  ForEachMark(marks_, [this](size_t i) {
+    if (marks_[i] == kCaptured) marks_[i] = kSaved;
+  });
   captured_ = Removals();
 }
 
@@ -52,19 +70,9 @@ void ChangeLog::MarkAllSaved(uint32_t rows) {
 
 std::vector<uint32_t> ChangeLog::CapturedRows() const {
   std::vector<uint32_t> rows;
-  const size_t n = marks_.size();
-  for (size_t i = 0; i < n;) {
-    uint64_t eight = 0;
-    if (i + sizeof(eight) <= n) {
-      std::memcpy(&eight, &marks_[i], sizeof(eight));
-      if (eight == 0) {  // Most rows of a delta: nothing changed.
-        i += sizeof(eight);
-        continue;
-      }
-    }
+  ForEachMark(marks_, [&](size_t i) {
     if (marks_[i] == kCaptured) rows.push_back(static_cast<uint32_t>(i));
-    ++i;
-  }
+  });
   return rows;
 }
 

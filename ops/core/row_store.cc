@@ -13,7 +13,6 @@ constexpr int64_t kSmallestRangeBytes = int64_t{1} << 20;
 constexpr int64_t kWasteDivisor = 8;
 
 constexpr int64_t kUsageBytes = sizeof(int32_t) + sizeof(int64_t);  // counts, last_seen
-constexpr int64_t kMetadataBytes = sizeof(int64_t) + kUsageBytes;   // and keys
 
 // How far the rows must reach before the huge page that starts at `begin` is made.
 int64_t HugeThreshold(int64_t begin) {
@@ -24,6 +23,7 @@ int64_t HugeThreshold(int64_t begin) {
 }  // namespace
 
 constexpr int64_t RowStore::kFirstRangeBytes;
+constexpr int64_t RowStore::kMetadataBytes;
 
 Status RowStore::Add(int64_t key, uint32_t* row) {
   if (!deferred_.empty() && !pinned()) ReclaimDeferred();

@@ -19,6 +19,8 @@ namespace estimator_plugin {
 class RowStore {
  public:
   static constexpr int64_t kFirstRangeBytes = int64_t{1} << 30;
+  // Of a row's key, count and last-seen time.
+  static constexpr int64_t kMetadataBytes = 2 * sizeof(int64_t) + sizeof(int32_t);
 
   // `first_range_bytes` of address space are reserved at first.
   explicit RowStore(int64_t row_bytes, int64_t first_range_bytes = kFirstRangeBytes)
@@ -73,6 +75,9 @@ class RowStore {
 
   // Sets what is known of a row's use; zeros cost no memory.
   void SetUsage(uint32_t row, int32_t count, int64_t last_seen);
+
+  // Whether a count or time that is not zero was ever set.
+  bool has_usage() const { return has_usage_; }
 
   // Memory in use, metadata included.
   int64_t bytes() const;

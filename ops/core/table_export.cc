@@ -1,7 +1,10 @@
 // Table::Remove and Export: rows that leave the table.
 #include <algorithm>
+#include <cstring>
 
 #include "hash.h"
+#include "mapped_range.h"
+#include "row_copy.h"
 #include "table.h"
 
 namespace estimator_plugin {
@@ -10,36 +13,64 @@ namespace {
 // Lookups and updates get their turn after so many removals.
 constexpr int64_t kRemovedAtOnce = 1024;
 
-// Rows that do not lie side by side in their bucket.
-template <typename V>
-struct CompactRows {
-  std::vector<int64_t> keys;
-  std::vector<V> values;
-  std::vector<int32_t> counts;
-  std::vector<int64_t> last_seen;
+// Rows ahead that their memory is asked for: the rows of a delta lie anywhere.
+constexpr size_t kRowsAhead = 8;
+
+// Memory of one view, cut into arrays that vector instructions may read.
+class ViewArrays {
+ public:
+  explicit ViewArrays(int64_t bytes) : memory_(new char[bytes + kArrays * kAlignment]) {
+    next_ = reinterpret_cast<char*>(
+        RoundUp(reinterpret_cast<int64_t>(memory_.get()), int64_t{kAlignment}));
+  }
+
+  // REQUIRES: at most kArrays - 1 arrays of as many bytes as there are.
+  template <typename T>
+  T* Take(int64_t count) {
+    T* const array = reinterpret_cast<T*>(next_);
+    next_ += RoundUp(count * static_cast<int64_t>(sizeof(T)), int64_t{kAlignment});
+    return array;
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 64;
+  static constexpr int64_t kArrays = 5;
+
+  const std::unique_ptr<char[]> memory_;
+  char* next_;
 };
 
+// Rows that do not lie side by side in their bucket.
 template <typename V>
 BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector<uint32_t>& rows) {
   const RowStore& store = *bucket.store;
-  const auto copy = std::make_shared<CompactRows<V>>();
-  copy->keys.reserve(rows.size());
-  copy->values.reserve(rows.size() * width);
-  copy->counts.reserve(rows.size());
-  copy->last_seen.reserve(rows.size());
-  for (uint32_t r : rows) {
-    copy->keys.push_back(store.keys()[r]);
-    copy->values.insert(copy->values.end(), bucket.row(r), bucket.row(r) + width);
-    copy->counts.push_back(store.counts()[r]);
-    copy->last_seen.push_back(store.last_seen()[r]);
+  const int64_t n = static_cast<int64_t>(rows.size());
+  const int64_t row_bytes = store.row_bytes();
+  const auto memory = std::make_shared<ViewArrays>(n * (row_bytes + RowStore::kMetadataBytes));
+  int64_t* const keys = memory->template Take<int64_t>(n);
+  V* const values = memory->template Take<V>(n * width);
+  int32_t* const counts = memory->template Take<int32_t>(n);
+  int64_t* const last_seen = memory->template Take<int64_t>(n);
+  const bool has_usage = store.has_usage();  // Else they are zeros that no memory backs.
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kRowsAhead < rows.size()) {
+      const uint32_t ahead = rows[i + kRowsAhead];
+      PrefetchBytes(store.row(ahead), row_bytes);
+      __builtin_prefetch(store.keys() + ahead);
+    }
+    const uint32_t row = rows[i];
+    keys[i] = store.keys()[row];
+    std::memcpy(values + i * width, store.row(row), row_bytes);
+    counts[i] = has_usage ? store.counts()[row] : 0;
+    last_seen[i] = has_usage ? store.last_seen()[row] : 0;
   }
   BucketView<V> view;
-  view.rows = static_cast<int64_t>(rows.size());
-  view.keys = copy->keys.data();
-  view.values = copy->values.data();
-  view.counts = copy->counts.data();
-  view.last_seen = copy->last_seen.data();
-  view.owner = copy;
+  view.rows = n;
+  view.keys = keys;
+  view.values = values;
+  view.counts = counts;
+  view.last_seen = last_seen;
+  view.owner = memory;
   return view;
 }
 

@@ -3,6 +3,12 @@
 #ifdef EP_HAS_TENSOR_BUNDLE
 
 namespace estimator_plugin {
+namespace {
+
+// Waking a thread takes as long as writing a small bucket: so many bytes are worth it.
+constexpr int64_t kBytesAtOnce = 1 << 20;
+
+}  // namespace
 
 ShardedBundleWriter::ShardedBundleWriter(tf::Env* env, const std::string& prefix, int num_shards,
                                          tf::thread::ThreadPool* threads)
@@ -37,16 +43,12 @@ Status ShardedBundleWriter::Wait(Shard* shard) {
   return shard->status;
 }
 
-Status ShardedBundleWriter::Add(int index, NamedTensors tensors) {
-  Shard* const shard = &shards_[index];
+Status ShardedBundleWriter::Start(Shard* shard, std::function<Status(tf::BundleWriter*)> work) {
   EP_RETURN_IF_ERROR(Wait(shard));
   shard->busy = true;  // No other thread looks at an idle shard.
-  threads_->Schedule([this, shard, tensors = std::move(tensors)]() mutable {
-    Status status;
-    for (auto& named : tensors) {
-      if (status.ok()) status = FromTensorFlow(shard->writer->Add(named.first, named.second));
-    }
-    tensors.clear();  // Before the next set may come.
+  threads_->Schedule([this, shard, work = std::move(work)]() mutable {
+    const Status status = work(shard->writer.get());
+    work = nullptr;  // Before the next may come: it holds tensors.
     std::lock_guard<std::mutex> lock(mutex_);
     shard->status = status;
     shard->busy = false;
@@ -55,13 +57,37 @@ Status ShardedBundleWriter::Add(int index, NamedTensors tensors) {
   return Status();
 }
 
+Status ShardedBundleWriter::Add(int index, NamedTensors tensors) {
+  Shard* const shard = &shards_[index];
+  for (auto& named : tensors) {
+    shard->gathered_bytes += static_cast<int64_t>(named.second.TotalBytes());
+    shard->gathered.push_back(std::move(named));
+  }
+  return shard->gathered_bytes < kBytesAtOnce ? Status() : WriteGathered(shard);
+}
+
+Status ShardedBundleWriter::WriteGathered(Shard* shard) {
+  NamedTensors tensors;
+  tensors.swap(shard->gathered);
+  shard->gathered_bytes = 0;
+  return Start(shard, [tensors = std::move(tensors)](tf::BundleWriter* writer) {
+    for (const auto& named : tensors) {
+      EP_RETURN_IF_ERROR(FromTensorFlow(writer->Add(named.first, named.second)));
+    }
+    return Status();
+  });
+}
+
 Status ShardedBundleWriter::Finish() {
+  // At once: a writer keeps the last megabytes to itself until then, of a delta all there is.
+  const auto finish = [](tf::BundleWriter* writer) { return FromTensorFlow(writer->Finish()); };
+  for (Shard& shard : shards_) EP_RETURN_IF_ERROR(WriteGathered(&shard));
+  for (Shard& shard : shards_) EP_RETURN_IF_ERROR(Start(&shard, finish));
   std::vector<tf::tstring> prefixes;
   for (Shard& shard : shards_) {
     EP_RETURN_IF_ERROR(Wait(&shard));
     prefixes.emplace_back(shard.prefix);
   }
-  for (Shard& shard : shards_) EP_RETURN_IF_ERROR(FromTensorFlow(shard.writer->Finish()));
   EP_RETURN_IF_ERROR(FromTensorFlow(tf::MergeBundles(env_, prefixes, prefix_)));
   finished_ = true;
   return Status();

@@ -4,6 +4,7 @@
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,8 +32,9 @@ class ShardedBundleWriter {
 
   int num_shards() const { return static_cast<int>(shards_.size()); }
 
-  // Hands tensors to one shard, once it has written what it got before: so at most one set per
-  // shard is held. Reports an earlier error of that shard.
+  // Hands tensors to one shard, small sets some together, once it has written what it got before:
+  // so at most one set, or a megabyte of small ones, is held per shard beside that. Reports an
+  // earlier error of that shard.
   Status Add(int shard, NamedTensors tensors);
 
   // Waits for all shards and makes the bundle appear under the prefix.
@@ -42,10 +44,16 @@ class ShardedBundleWriter {
   struct Shard {
     std::string prefix;
     std::unique_ptr<tf::BundleWriter> writer;
+    NamedTensors gathered;  // Not yet handed to a thread.
+    int64_t gathered_bytes = 0;
     bool busy = false;
     Status status;
   };
 
+  Status WriteGathered(Shard* shard);
+  // Runs `work` on another thread, once the shard has done what it got before; see Wait.
+  Status Start(Shard* shard, std::function<Status(tf::BundleWriter*)> work);
+  // Until the shard is idle: an earlier error of it.
   Status Wait(Shard* shard);
   void RemoveFiles(const std::string& prefix);
 

@@ -94,17 +94,27 @@ class IncrementalSaver:
         self._delta.own(directory)
         self._take_over(directory)
         delta = delta and self._can_save_delta(session, prefix)
-        saver = self._delta if delta else self.full
-        # The graph is that of the full checkpoint; writing it can take longer than a delta.
-        settings = {"write_state": False, "write_meta_graph": write_meta_graph and not delta}
         if versions.exists(prefix):
-            self._replace(lambda path: saver.save(session, path, global_step, **settings), prefix)
+            self._replace(lambda path: self._write(session, path, delta, write_meta_graph), prefix)
         else:
-            saver.save(session, save_path, global_step, **settings)
+            self._write(session, prefix, delta, write_meta_graph)
         if self._bases is not None:
             self._commit(session, prefix)
         self._enlist(directory, prefix)
         return prefix, delta
+
+    def _write(self, session, prefix, delta, write_meta_graph):
+        if delta:  # The graph is that of the full checkpoint; writing it can take longer.
+            self._delta.write(session, prefix)
+        else:
+            save_path = os.path.join(os.path.dirname(prefix), versions.line_of(prefix))
+            self.full.save(
+                session,
+                save_path,
+                versions.step_of(prefix),
+                write_state=False,
+                write_meta_graph=write_meta_graph,
+            )
 
     def holds(self, session, save_path, global_step):
         """Whether the checkpoint that a save would write is on disk, restored and unchanged."""
@@ -205,7 +215,7 @@ class IncrementalSaver:
         temporary = os.path.join(directory, "%s_temp" % name)
         tf.io.gfile.makedirs(temporary)
         try:
-            save(os.path.join(temporary, versions.line_of(prefix)))
+            save(os.path.join(temporary, name))
             self._managed = [p for p in self._managed if os.path.basename(p) != name]
             if self._managed:
                 retention.record(directory, self._managed, self._last_preserved)

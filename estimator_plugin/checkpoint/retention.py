@@ -91,10 +91,11 @@ def record(directory, prefixes, last_preserved):
     state = tf.compat.v1.train.generate_checkpoint_state_proto(
         directory, listed[-1], listed, last_preserved_timestamp=last_preserved
     )
-    path = os.path.join(directory, "checkpoint")
-    with tf.io.gfile.GFile(path + ".new", "w") as file:
+    path = os.path.join(directory, "checkpoint.new")
+    with tf.io.gfile.GFile(path, "w") as file:
         file.write(str(state))
-    tf.io.gfile.rename(path + ".new", path, overwrite=True)
+    own = [os.path.join(directory, os.path.basename(p)) for p in prefixes]
+    _versions.replace_list(directory, path, own)
 
 
 def remove(prefix):

@@ -62,6 +62,21 @@ class StreamingSaver(tf.compat.v1.train.Saver):
             remove_temporary(directory or ".", basename)
             raise
 
+    def write(self, sess, prefix):
+        """Writes the checkpoint `prefix` and nothing else, neither the graph nor what is latest.
+
+        Raises:
+          tf.errors.OpError: as `save`.
+        """
+        self.build()
+        try:
+            sess.run(
+                self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix}
+            )
+        except tf.errors.OpError:
+            remove_temporary(os.path.dirname(prefix) or ".", os.path.basename(prefix))
+            raise
+
     def restore(self, sess, save_path):
         """As `tf.compat.v1.train.Saver.restore`; `init(restore_model_version=...)` has its say.
 

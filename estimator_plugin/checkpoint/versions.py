@@ -39,6 +39,7 @@ READ_ERRORS = (tf.errors.OpError, ValueError, IndexError)
 
 _INDEX = ".index"
 _STEP = re.compile(r"-(\d+)$")
+_known_lists = {}  # Directory -> (Stamp of its `checkpoint` file, what that lists).
 
 
 class BrokenChainError(ValueError):
@@ -146,6 +147,13 @@ def recorded(directory):
     return found
 
 
+def replace_list(directory, written, prefixes):
+    """Makes the file `written` the directory's `checkpoint` file, which lists `prefixes`."""
+    stamp = _stamp(written)  # A rename leaves it as it is.
+    tf.io.gfile.rename(written, os.path.join(directory, "checkpoint"), overwrite=True)
+    _known_lists[directory] = (stamp, tuple(prefixes))
+
+
 def newest_restorable(directory, excluding=()):
     """The newest version that can be restored, or None: every byte of it is read and checked.
 
@@ -207,21 +215,16 @@ def _stamp(path):
 def _listed(directory):
     """What the `checkpoint` file lists, the latest last."""
     stamp = _stamp(os.path.join(directory, "checkpoint"))
-    if stamp is None:
-        return ()
-    read = _read_listed if "://" not in directory else _read_listed.__wrapped__
-    return read(directory, stamp)
-
-
-@functools.lru_cache(maxsize=64)
-def _read_listed(directory, stamp):
-    """`_listed` of a `checkpoint` file as of its stamp."""
-    del stamp
+    known, listed = _known_lists.get(directory, (None, ()))
+    if stamp is None or (stamp == known and "://" not in directory):
+        return listed if stamp else ()
     state = tf.train.get_checkpoint_state(directory)
-    if state is None:
-        return ()
-    listed = [p for p in state.all_model_checkpoint_paths if p != state.model_checkpoint_path]
-    return tuple(listed + [state.model_checkpoint_path])
+    listed = ()
+    if state is not None:
+        latest = state.model_checkpoint_path
+        listed = tuple(p for p in state.all_model_checkpoint_paths if p != latest) + (latest,)
+    _known_lists[directory] = (stamp, listed)
+    return listed
 
 
 def _bytes_are_good(prefix):

@@ -9,8 +9,8 @@ namespace {
 // Removals kept however few rows are left.
 constexpr int64_t kFewRemovals = 1024;
 
-// Calls visit(i) for every i with marks[i] != 0, in order. Most rows of a delta did not change: eight
-// of them are passed over at once.
+// Calls visit(i) for every i with marks[i] != 0, in order. Most rows of a delta did not change:
+// eight of them are passed over at once.
 template <typename Visit>
 void ForEachMark(const std::vector<uint8_t>& marks, const Visit& visit) {
   const size_t n = marks.size();

@@ -67,16 +67,17 @@ class Table {
   // every bucket in order; a full save has all rows and no removed keys, a delta the rows touched
   // and the keys removed since the base. Stops at the first error. FailedPrecondition for a delta
   // without a base that all changes are known since; can_save_delta() says so beforehand. `visit`
-  // must not call the table: Clear, Import and a change of slots wait until Export returns.
+  // must not call the table: Clear, Import and a change of slots wait until Export returns. A
+  // `runner` copies a delta's rows.
   using BeginSave = std::function<Status(const SaveInfo&)>;
   using VisitBucket =
       std::function<Status(int, const BucketView<V>&, const std::vector<int64_t>& removed)>;
-  Status Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit);
+  Status Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit,
+                ParallelRunner* runner = nullptr);
   bool can_save_delta() const;
 
   // The checkpoint that the save of this number went into is whole: it is the base of the next
-  // delta. Whether it is the base now: false, and nothing happens, when another save began after
-  // it.
+  // delta. Whether it is the base now: false, and nothing happens, when a later save began.
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 

@@ -13,6 +13,9 @@ namespace {
 // Lookups and updates get their turn after so many removals.
 constexpr int64_t kRemovedAtOnce = 1024;
 
+// Bytes of a delta's rows that are copied at once, and so held beside the table.
+constexpr int64_t kCopiedAtOnce = 4 << 20;
+
 // Rows ahead that their memory is asked for: the rows of a delta lie anywhere.
 constexpr size_t kRowsAhead = 8;
 
@@ -98,6 +101,39 @@ BucketView<V> ViewRows(const Bucket<V>& bucket, int64_t width) {
   return view;
 }
 
+// What one bucket gives to a save.
+template <typename V>
+struct BucketPart {
+  BucketView<V> view;
+  std::vector<int64_t> removed;
+};
+
+template <typename V>
+BucketPart<V> TakeAll(Bucket<V>* bucket, int64_t width) {
+  bucket->changes.Capture();
+  return {ViewRows(*bucket, width), {}};
+}
+
+// Captures the changes of buckets from `begin` on, until they are worth copying, and copies them on
+// all threads. REQUIRES: no other thread changes rows.
+template <typename V>
+std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<V>>>& buckets,
+                                       int begin, int64_t width, ParallelRunner* runner) {
+  std::vector<std::vector<uint32_t>> rows;
+  int64_t bytes = 0;
+  for (size_t b = begin; b < buckets.size() && bytes < kCopiedAtOnce; ++b) {
+    buckets[b]->changes.Capture();
+    rows.push_back(buckets[b]->changes.CapturedRows());
+    bytes += static_cast<int64_t>(rows.back().size()) * buckets[b]->store->row_bytes();
+  }
+  std::vector<BucketPart<V>> parts(rows.size());
+  runner->Run(static_cast<int>(rows.size()), [&](int i) {
+    const Bucket<V>& bucket = *buckets[begin + i];
+    parts[i] = {CopyRows(bucket, width, rows[i]), bucket.changes.captured_removals()};
+  });
+  return parts;
+}
+
 }  // namespace
 
 template <typename V>
@@ -135,7 +171,8 @@ bool Table<V>::can_save_delta() const {
 }
 
 template <typename V>
-Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit) {
+Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit,
+                        ParallelRunner* runner) {
   const bool delta = kind == SaveKind::kDelta;
   if (delta && !can_save_delta()) {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
@@ -144,22 +181,21 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
   SharedLock layout(&layout_lock_);
   SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs()};
   EP_RETURN_IF_ERROR(begin(info));
-  const std::vector<int64_t> nothing;
-  for (int b = 0; b < options_.num_buckets; ++b) {
-    Bucket<V>& bucket = *buckets_[b];
-    BucketView<V> view;
-    std::vector<int64_t> removed;
+  InlineRunner here;
+  for (int b = 0; b < options_.num_buckets;) {
+    std::vector<BucketPart<V>> parts;
     {
       ExclusiveLock lock(&rows_lock_);
-      bucket.changes.Capture();
       if (delta) {
-        view = CopyRows(bucket, layout_.width(), bucket.changes.CapturedRows());
-        removed = bucket.changes.captured_removals();
+        parts = TakeChanges(buckets_, b, layout_.width(), runner == nullptr ? &here : runner);
       } else {
-        view = ViewRows(bucket, layout_.width());
+        parts.push_back(TakeAll(buckets_[b].get(), layout_.width()));
       }
     }
-    EP_RETURN_IF_ERROR(visit(b, view, removed));
+    for (BucketPart<V>& part : parts) {
+      EP_RETURN_IF_ERROR(visit(b++, part.view, part.removed));
+      part = BucketPart<V>();  // The visitor keeps what it needs.
+    }
   }
   return Status();
 }

@@ -90,10 +90,12 @@ class SaveTablesOp : public BundleKernel {
     int64_t bytes = 0;
     for (const NamedTable& table : tables) bytes += table.resource->MemoryUsed();
     const int64_t shards = std::min<int64_t>(workers.num_threads, 1 + bytes / kBytesPerShard);
+    IntraOpRunner runner(ctx);
     ShardedBundleWriter writer(ctx->env(), prefix, static_cast<int>(shards), workers.workers);
     for (const NamedTable& table : tables) {
-      EP_RETURN_IF_ERROR(Saving(table.name, prefix,
-                                table.resource->WhileReady([&] { return Save(table, &writer); })));
+      EP_RETURN_IF_ERROR(Saving(table.name, prefix, table.resource->WhileReady([&] {
+        return Save(table, &writer, &runner);
+      })));
     }
     return Saving(tables.back().name, prefix, writer.Finish());
   }
@@ -104,7 +106,7 @@ class SaveTablesOp : public BundleKernel {
                  "': ", status.message());
   }
 
-  Status Save(const NamedTable& table, ShardedBundleWriter* writer) const {
+  Status Save(const NamedTable& table, ShardedBundleWriter* writer, ParallelRunner* runner) const {
     int64_t width = 0;
     const auto begin = [&](const SaveInfo& info) {
       width = info.layout.width();
@@ -123,7 +125,7 @@ class SaveTablesOp : public BundleKernel {
       }
       return writer->Add(bucket % writer->num_shards(), std::move(named));
     };
-    return table.resource->table()->Export(kind_, begin, visit);
+    return table.resource->table()->Export(kind_, begin, visit, runner);
   }
 
   const SaveKind kind_;

@@ -48,6 +48,7 @@ class StreamingSaver(tf.compat.v1.train.Saver):
 
         Raises:
           RuntimeError: another process writes checkpoints into the directory of `save_path`.
+          ValueError: that directory's name is a pattern to TensorFlow; see docs/checkpoints.md.
           tf.errors.OpError: the save failed, e.g. for want of space; the checkpoints that were
             there are as they were, and the half-written one is removed.
         """
@@ -70,9 +71,7 @@ class StreamingSaver(tf.compat.v1.train.Saver):
         """
         self.build()
         try:
-            sess.run(
-                self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix}
-            )
+            sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
         except tf.errors.OpError:
             remove_temporary(os.path.dirname(prefix) or ".", os.path.basename(prefix))
             raise
@@ -123,9 +122,11 @@ class StreamingSaver(tf.compat.v1.train.Saver):
 
         Raises:
           RuntimeError: another process writes checkpoints into it.
+          ValueError: TensorFlow would not find what is saved there.
         """
         if directory in self._writer_locks or not tf.io.gfile.isdir(directory):
             return
+        _check_findable(directory)
         lock = WriterLock(directory)
         self._writer_locks[directory] = lock
         weakref.finalize(self, lock.release)
@@ -137,6 +138,18 @@ class StreamingSaver(tf.compat.v1.train.Saver):
         while due:
             super()._MaybeDeleteOldCheckpoints(*args, **kwargs)
         due.extend(needed)
+
+
+def _check_findable(directory):
+    """TensorFlow looks for a checkpoint by a glob of its path: a [ in it matches something else."""
+    if "://" in directory:
+        return
+    found = [os.path.realpath(p) for p in tf.io.gfile.glob(directory)]
+    if os.path.realpath(directory) not in found:
+        raise ValueError(
+            "TensorFlow would not find checkpoints in %s again: it takes '[' and '\\' in a path "
+            "for a pattern; choose a model_dir without them" % directory
+        )
 
 
 def saver(**kwargs):

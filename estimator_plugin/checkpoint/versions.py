@@ -135,6 +135,9 @@ def recorded(directory):
     """Prefixes that the directory's `checkpoint` file lists, oldest first; the last is the latest.
 
     Only those that lie in the directory and are there.
+
+    Raises:
+      tf.errors.OpError: there is such a file, and it cannot be read.
     """
     listed = _listed(directory)
     present = frozenset(tf.io.gfile.listdir(directory)) if listed else ()
@@ -214,10 +217,13 @@ def _stamp(path):
 
 def _listed(directory):
     """What the `checkpoint` file lists, the latest last."""
-    stamp = _stamp(os.path.join(directory, "checkpoint"))
+    path = os.path.join(directory, "checkpoint")
+    stamp = _stamp(path)
     known, listed = _known_lists.get(directory, (None, ()))
     if stamp is None or (stamp == known and "://" not in directory):
         return listed if stamp else ()
+    with tf.io.gfile.GFile(path) as file:
+        file.read(1)  # TensorFlow takes a list that it may not read for none.
     state = tf.train.get_checkpoint_state(directory)
     listed = ()
     if state is not None:

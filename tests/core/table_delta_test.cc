@@ -47,6 +47,43 @@ TEST(TableDeltaTest, HoldsWhatWasTouchedSinceTheBase) {
   }
 }
 
+// Rows of 4 KB: twelve megabytes of changes, more than are copied at once.
+TEST(TableDeltaTest, ABigDeltaHoldsEveryChangeWithAnyNumberOfThreads) {
+  const auto table = MakeTable(1024, 16);
+  Keys all;
+  for (int64_t key = 0; key < 4000; ++key) all.push_back(key);
+  Touch(table.get(), all);
+  SaveAndCommit(table.get(), SaveKind::kFull);
+  const Keys touched(all.begin() + 500, all.begin() + 3500);
+  Touch(table.get(), touched);
+  Remove(table.get(), {0, 1, 600});
+  std::map<int64_t, Floats> wanted = Rows(*table);  // A save that nobody commits.
+  for (int64_t key : all) {
+    if (key < 500 || key >= 3500) wanted.erase(key);
+  }
+  for (int threads : {1, 2, 7}) {
+    ThreadRunner runner(threads);
+    const Snapshot delta = Save(table.get(), SaveKind::kDelta, &runner);
+    EXPECT_EQ(delta.parts.size(), 16u);
+    EXPECT_EQ(delta.rows(), wanted);
+    EXPECT_EQ(delta.removed(), (std::set<int64_t>{0, 1, 600}));
+  }
+}
+
+TEST(TableDeltaTest, CountsAndTimesComeAlong) {
+  const auto table = MakeTable(2, 1);
+  Touch(table.get(), {1, 2, 3});
+  Snapshot full = Save(table.get(), SaveKind::kFull);
+  full.parts[0].counts = {5, 6, 7};
+  full.parts[0].last_seen = {50, 60, 70};
+  ASSERT_OK(ImportChain(table.get(), {full}, {full.info.save_id, "model"}));
+  Touch(table.get(), {3, 4});
+  const Snapshot::Part delta = Save(table.get(), SaveKind::kDelta).parts[0];
+  EXPECT_EQ(delta.keys, (Keys{3, 4}));
+  EXPECT_EQ(delta.counts, (std::vector<int32_t>{7, 0}));
+  EXPECT_EQ(delta.last_seen, (Keys{70, 0}));
+}
+
 TEST(TableDeltaTest, NeedsABase) {
   const auto table = MakeTable(4);
   Touch(table.get(), {1});

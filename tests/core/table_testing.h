@@ -154,7 +154,7 @@ inline Snapshot::Part CopyView(const BucketView<float>& view, int64_t width) {
   return part;
 }
 
-inline Snapshot Save(FloatTable* table, SaveKind kind) {
+inline Snapshot Save(FloatTable* table, SaveKind kind, ParallelRunner* runner = nullptr) {
   Snapshot snapshot;
   EXPECT_OK(table->Export(
       kind,
@@ -168,7 +168,8 @@ inline Snapshot Save(FloatTable* table, SaveKind kind) {
         snapshot.parts.push_back(CopyView(view, snapshot.layout.width()));
         snapshot.parts.back().removed = removed;
         return Status();
-      }));
+      },
+      runner));
   return snapshot;
 }
 

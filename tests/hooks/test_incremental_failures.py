@@ -1,7 +1,6 @@
 """Saves that fail, and places that are unkind: nothing is lost, nothing is broken."""
 
 import os
-import resource
 import subprocess
 import sys
 
@@ -11,90 +10,45 @@ import tensorflow as tf
 import estimator_plugin as ep
 from estimator_plugin.checkpoint import versions
 from tests.hooks import touches
+from tests.hooks.failing import FileLimit, Run, restored
 from tests.plugin import support
 
-v1 = tf.compat.v1
 _ROWS = 3000
-
-
-class _Run:
-    """A table, an IncrementalSaver and a session."""
-
-    def __init__(self, directory):
-        self.directory = str(directory)
-        self.table = support.table("t", num_buckets=4)
-        self.keys = v1.placeholder(tf.int64, [None])
-        rows = ep.sparse_lookup(self.table, self.keys)
-        optimizer = ep.optimizers.gradient_descent.create_hash_optimizer(0.01)
-        self.train = optimizer.minimize(tf.reduce_sum(rows))
-        self.removed = self.table.remove(self.keys)
-        self.saver = ep.checkpoint.IncrementalSaver(ep.checkpoint.saver(max_to_keep=3))
-
-    def touch(self, session, *keys):
-        session.run(self.train, {self.keys: list(keys)})
-
-    def save(self, session, step, delta=True):
-        path = os.path.join(self.directory, "model.ckpt")
-        return self.saver.save(session, path, step, delta=delta)
-
-
-def _restored(directory, keys, prefix=None):
-    prefix = prefix or tf.train.latest_checkpoint(str(directory))
-    with tf.Graph().as_default(), v1.Session() as session:
-        table = support.table("t", num_buckets=4)
-        ep.checkpoint.saver().restore(session, prefix)
-        ids = tf.constant(keys, tf.int64)
-        found = session.run(ep.sparse_lookup(table, ids, is_train=False))
-        return {key: round(float(x), 6) for key, x in zip(keys, found[:, 0])}
-
-
-class _FileLimit:
-    """Files cannot grow above so many bytes: a full disk for those that are written."""
-
-    def __init__(self, size):
-        self._size = size
-
-    def __enter__(self):
-        self._old = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self._size, self._old[1]))
-
-    def __exit__(self, *unused):
-        resource.setrlimit(resource.RLIMIT_FSIZE, self._old)
 
 
 @pytest.mark.parametrize("delta", [True, False])
 @pytest.mark.parametrize("limit", [0, 100, 5000, 20000])
 def test_a_full_disk_loses_no_later_row(tmp_path, limit, delta):
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, *range(_ROWS))
         run.save(session, 1, delta=False)
         run.touch(session, *range(2000))
         session.run(run.removed, {run.keys: [7, 2500]})
-        with _FileLimit(limit), pytest.raises(tf.errors.OpError):
+        with FileLimit(limit), pytest.raises(tf.errors.OpError):
             run.save(session, 2, delta=delta)
         assert [v.step for v in versions.list_versions(str(tmp_path))] == [1]
-        assert _restored(tmp_path, [0, 7, 2500]) == {0: 0.99, 7: 0.99, 2500: 0.99}
+        assert restored(tmp_path, [0, 7, 2500]) == {0: 0.99, 7: 0.99, 2500: 0.99}
         run.touch(session, 2999, 5000)
         assert run.save(session, 3) == (os.path.join(str(tmp_path), "model.ckpt-3"), True)
     wanted = {0: 0.98, 1999: 0.98, 2000: 0.99, 2999: 0.98, 5000: 0.99, 7: 0.0, 2500: 0.0}
-    assert _restored(tmp_path, list(wanted)) == wanted
+    assert restored(tmp_path, list(wanted)) == wanted
     assert not [n for n in os.listdir(str(tmp_path)) if "temp" in n or n.endswith(".new")]
 
 
 def test_a_full_disk_at_the_index(tmp_path):
     """The data of a small delta fit, its index does not."""
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, 1, 2)
         run.save(session, 1, delta=False)
         run.touch(session, 1)
-        with _FileLimit(_index_bytes(tmp_path) // 2), pytest.raises(tf.errors.OpError):
+        with FileLimit(_index_bytes(tmp_path) // 2), pytest.raises(tf.errors.OpError):
             run.save(session, 2)
         assert [v.step for v in versions.list_versions(str(tmp_path))] == [1]
         run.touch(session, 3)
         assert run.save(session, 3)[1]
-    assert _restored(tmp_path, [1, 2, 3]) == {1: 0.98, 2: 0.99, 3: 0.99}
+    assert restored(tmp_path, [1, 2, 3]) == {1: 0.98, 2: 0.99, 3: 0.99}
 
 
 def _index_bytes(directory):
@@ -103,7 +57,7 @@ def _index_bytes(directory):
 
 def test_a_full_disk_at_the_list(tmp_path, monkeypatch):
     """The delta is whole though the `checkpoint` file cannot be written; the next builds on it."""
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, 1)
         run.save(session, 1, delta=False)
@@ -117,33 +71,33 @@ def test_a_full_disk_at_the_list(tmp_path, monkeypatch):
             with pytest.raises(tf.errors.ResourceExhaustedError):
                 run.save(session, 2)
         assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-1")
-        assert _restored(tmp_path, [1, 2]) == {1: 0.99, 2: 0.0}
+        assert restored(tmp_path, [1, 2]) == {1: 0.99, 2: 0.0}
         run.touch(session, 3)
         assert run.save(session, 3)[1]
     assert versions.read_version(tf.train.latest_checkpoint(str(tmp_path))).parent.endswith("-2")
-    assert _restored(tmp_path, [1, 2, 3]) == {1: 0.99, 2: 0.99, 3: 0.99}
+    assert restored(tmp_path, [1, 2, 3]) == {1: 0.99, 2: 0.99, 3: 0.99}
 
 
 def test_a_full_disk_while_replacing(tmp_path):
     """The full checkpoint of the end fails: the delta of that step is still there."""
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, *range(_ROWS))
         run.save(session, 1, delta=False)
         run.touch(session, 1)
         run.save(session, 2)
-        with _FileLimit(5000), pytest.raises(tf.errors.OpError):
+        with FileLimit(5000), pytest.raises(tf.errors.OpError):
             run.save(session, 2, delta=False)
         found = versions.list_versions(str(tmp_path))
         assert [(v.step, v.kind) for v in found] == [(1, "full"), (2, "delta")]
-        assert _restored(tmp_path, [1, 2]) == {1: 0.98, 2: 0.99}
+        assert restored(tmp_path, [1, 2]) == {1: 0.98, 2: 0.99}
         run.save(session, 2, delta=False)
     assert [v.kind for v in versions.list_versions(str(tmp_path))] == ["full", "full"]
-    assert _restored(tmp_path, [1, 2]) == {1: 0.98, 2: 0.99}
+    assert restored(tmp_path, [1, 2]) == {1: 0.98, 2: 0.99}
 
 
 def test_a_delta_cannot_replace_what_it_is_relative_to(tmp_path):
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, 1)
         assert not run.save(session, 1, delta=False)[1]
@@ -151,13 +105,13 @@ def test_a_delta_cannot_replace_what_it_is_relative_to(tmp_path):
         assert not run.save(session, 1)[1]
         run.touch(session, 1)
         assert run.save(session, 2)[1]
-    assert _restored(tmp_path, [1]) == {1: 0.97}
+    assert restored(tmp_path, [1]) == {1: 0.97}
 
 
 @pytest.mark.parametrize("how", ["deleted", "truncated", "overwritten", "moved"])
 def test_a_base_that_is_gone(tmp_path, how):
     """The next save is full: a delta could not be restored."""
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         run.touch(session, 1)
         run.save(session, 1, delta=False)
@@ -177,25 +131,25 @@ def test_a_base_that_is_gone(tmp_path, how):
         assert not is_delta
         run.touch(session, 3)
         assert run.save(session, 4)[1]
-    assert _restored(tmp_path, [1, 2, 3]) == {1: 0.99, 2: 0.99, 3: 0.98}
+    assert restored(tmp_path, [1, 2, 3]) == {1: 0.99, 2: 0.99, 3: 0.98}
 
 
 def test_an_ancestor_that_is_gone(tmp_path):
-    run = _Run(tmp_path)
+    run = Run(tmp_path)
     with support.ready_session() as session:
         for step in range(3):
             run.touch(session, step)
             run.save(session, step, delta=step > 0)
         ep.checkpoint.retention.remove(str(tmp_path / "model.ckpt-0"))
         assert not run.save(session, 3)[1]
-    assert _restored(tmp_path, [0, 1, 2]) == {0: 0.99, 1: 0.99, 2: 0.99}
+    assert restored(tmp_path, [0, 1, 2]) == {0: 0.99, 1: 0.99, 2: 0.99}
 
 
 def test_restored_from_another_directory(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    run = _Run(first)
+    run = Run(first)
     with support.ready_session() as session:
         run.touch(session, 1)
         run.save(session, 1, delta=False)
@@ -204,7 +158,7 @@ def test_restored_from_another_directory(tmp_path):
         assert not run.save(session, 2)[1]
         run.touch(session, 2)
         assert run.save(session, 3)[1]
-    assert _restored(second, [1, 2]) == {1: 0.99, 2: 0.98}
+    assert restored(second, [1, 2]) == {1: 0.99, 2: 0.98}
 
 
 @pytest.mark.parametrize("name", ["with space", "mit Ümläuten ß", "日本", "a%sb#'&~"])
@@ -217,6 +171,18 @@ def test_odd_names_of_directories(tmp_path, name):
     assert kept[-2:] == [3, 4]
     model = touches.train(directory, [[3]], full=100, delta=1, keep=2, buckets=2)
     assert touches.weights(model, [1, 2, 3]) == touches.expected(steps + [[3]], [1, 2, 3])
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a\\b"])
+def test_a_directory_that_tensorflow_takes_for_a_pattern(tmp_path, name):
+    (tmp_path / "a1").mkdir()  # What the pattern would match.
+    directory = tmp_path / name
+    directory.mkdir()
+    run = Run(directory)
+    with support.ready_session() as session, pytest.raises(ValueError, match="for a pattern"):
+        run.save(session, 1)
+    assert os.listdir(str(directory)) == []
+    assert os.listdir(str(tmp_path / "a1")) == []
 
 
 def test_a_symbolic_link_and_dots(tmp_path):

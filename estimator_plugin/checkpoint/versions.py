@@ -78,11 +78,7 @@ def read_version(prefix):
 
 
 def stamp_of(prefix):
-    """What tells a checkpoint from one written over it.
-
-    Raises:
-      FileNotFoundError: there is no such checkpoint.
-    """
+    """What tells a checkpoint from one written over it; FileNotFoundError where there is none."""
     stamp = _stamp(prefix + _INDEX)
     if stamp is None:
         raise FileNotFoundError("there is no checkpoint %s" % prefix)
@@ -225,10 +221,9 @@ def _listed(directory):
     with tf.io.gfile.GFile(path) as file:
         file.read(1)  # TensorFlow takes a list that it may not read for none.
     state = tf.train.get_checkpoint_state(directory)
-    listed = ()
-    if state is not None:
-        latest = state.model_checkpoint_path
-        listed = tuple(p for p in state.all_model_checkpoint_paths if p != latest) + (latest,)
+    latest = [state.model_checkpoint_path] if state else []
+    older = [p for p in state.all_model_checkpoint_paths if p not in latest] if state else []
+    listed = tuple(older + latest)
     _known_lists[directory] = (stamp, listed)
     return listed
 

@@ -5,14 +5,20 @@ An Estimator hands the four fields of its WarmStartSettings to TensorFlow's `war
 knows neither tables nor lists of paths, so that function is replaced. The Estimator's constructor
 also checks its settings with ours, so that lists of unequal length fail there, and an export before
 the first checkpoint says what is missing. `WarmStartHook` needs neither.
+
+NPUEstimator saves with a Saver that nothing outside of it can name, so `Saver.save` is replaced,
+too: it saves on the line of training that was restored and, where an IncrementalSaveHook saves into
+the same directory, as one of that hook's versions.
 """
 
+import functools
+import numbers
 import sys
 import threading
 
 import tensorflow as tf
 
-from . import tf_compat
+from . import graph_state, tf_compat
 from .warm_start import settings, warm_start
 
 _lock = threading.Lock()
@@ -21,8 +27,9 @@ _replaced = []  # (module, name, original), in order.
 
 def install():
     """Replaces what the module's text says; harmless when repeated."""
+    share_saves()
     with _lock:
-        if _replaced:
+        if _is_replaced(tf_compat.warm_starting_util, "warm_start"):
             return
         _replace(tf_compat.warm_starting_util, "warm_start", warm_start)
         _replace(tf.compat.v1.train, "warm_start", warm_start)
@@ -30,6 +37,14 @@ def install():
             estimator = sys.modules[tf.estimator.Estimator.__module__]
             name = "_get_default_warm_start_settings"
             _replace(estimator, name, _checked(getattr(estimator, name)))
+
+
+def share_saves():
+    """Replaces `tf.compat.v1.train.Saver.save` only; harmless when repeated."""
+    with _lock:
+        saver = tf.compat.v1.train.Saver
+        if not _is_replaced(saver, "save"):
+            _replace(saver, "save", _shared(saver.save))
 
 
 def uninstall():
@@ -40,9 +55,38 @@ def uninstall():
             setattr(module, name, original)
 
 
+def _is_replaced(module, name):
+    return any((m, n) == (module, name) for m, n, _ in _replaced)
+
+
 def _replace(module, name, replacement):
     _replaced.append((module, name, getattr(module, name)))
     setattr(module, name, replacement)
+
+
+def _shared(original):
+    """`original`, a Saver's `save`, in agreement with the plugin's savers of the graph."""
+
+    @functools.wraps(original)
+    def save(self, sess, save_path, global_step=None, *args, **kwargs):
+        is_version = isinstance(save_path, str) and isinstance(global_step, numbers.Integral)
+        if args or not is_version or not kwargs.get("write_state", True):
+            return original(self, sess, save_path, global_step, *args, **kwargs)
+        state = graph_state.of(sess.graph)
+        leader = state.incremental_saver
+        if leader is not None and leader.leads(self, save_path):
+            settings = dict(kwargs, write_state=False)
+            return leader.save_by_another(
+                sess,
+                lambda path: original(self, sess, path, global_step, **settings),
+                save_path,
+                global_step,
+            )
+        for saver in state.savers:
+            save_path = saver.place(save_path)
+        return original(self, sess, save_path, global_step, **kwargs)
+
+    return save
 
 
 def _checked(original):

@@ -5,7 +5,7 @@ import time
 
 import tensorflow as tf
 
-from .. import notices, tf_compat
+from .. import graph_state, notices, tf_compat
 from ..ops import table_ops
 from . import retention, versions
 from .bases import TableBases
@@ -52,6 +52,9 @@ class IncrementalSaver:
         self._beside = list(beside) + [full]
         self._max_chain_length = max_chain_length
         self._bases = _bases_of_graph()
+        self._directory = None  # Of `lead`.
+        self._full_prefix = None  # The newest full checkpoint that this object saved.
+        self._released = False
         self._managed = None  # Prefixes, once the first save has read the directory's list.
         self._last_preserved = time.time()
         if isinstance(full, StreamingSaver):
@@ -87,6 +90,7 @@ class IncrementalSaver:
           tf.errors.OpError: the save failed. Checkpoints on disk are as they were, and the next
             save holds what this one was to hold.
         """
+        self._released = False
         save_path = self._place(save_path)
         directory = os.path.dirname(save_path) or "."
         prefix = "%s-%d" % (save_path, global_step)
@@ -96,14 +100,61 @@ class IncrementalSaver:
         saver = self._delta if delta else self.full
         # The graph is that of the full checkpoint; writing it can take longer than a delta.
         settings = {"write_state": False, "write_meta_graph": write_meta_graph and not delta}
-        if versions.exists(prefix):
-            self._replace(lambda path: saver.save(session, path, global_step, **settings), prefix)
-        else:
-            saver.save(session, save_path, global_step, **settings)
-        if self._bases is not None:
-            self._bases.commit(session, prefix)
-        self._enlist(directory, prefix)
+        self._write(
+            session, lambda path: saver.save(session, path, global_step, **settings), prefix
+        )
+        if not delta:
+            self._full_prefix = prefix
         return prefix, delta
+
+    def lead(self, directory):
+        """Makes saves of the graph's other Savers into `directory` go through `save_by_another`,
+        while `patches.share_saves` is in force."""
+        self._directory = directory
+        graph_state.of().incremental_saver = self
+
+    def leads(self, saver, save_path):
+        """Whether `saver`, saving to `save_path`, is one of those that `lead` speaks of."""
+        if self._directory is None or saver is self._delta or saver in self._beside:
+            return False
+        return versions.same_directory(save_path, os.path.join(self._directory, "x"))
+
+    def save_by_another(self, session, save, save_path, global_step):
+        """Saves a full checkpoint with another's Saver, on this object's terms.
+
+        Nothing is written where this object has saved that step in full, or where training has
+        just restored it. Else the checkpoint is on the line of this training, is listed, kept and
+        deleted as this object's own, and is the base of the next delta.
+
+        Args:
+          session: a session.
+          save: function from a prefix without step to the prefix saved; it must neither list nor
+            delete checkpoints.
+          save_path: str, the prefix without the step.
+          global_step: int.
+
+        Returns:
+          The prefix.
+
+        Raises:
+          As `save`.
+        """
+        ended = self._released
+        prefix = "%s-%d" % (self._place(save_path), global_step)
+        at_start = self._managed is None
+        if prefix == self._full_prefix:
+            return prefix
+        if at_start and self.holds(session, save_path, global_step):
+            return prefix
+        directory = os.path.dirname(prefix) or "."
+        try:
+            self._delta.own(directory)
+            self._take_over(directory)
+            self._write(session, save, prefix)
+        finally:
+            if ended:  # The hook that this belongs to will not release it again.
+                self.release()
+        return prefix
 
     def holds(self, session, save_path, global_step):
         """Whether the checkpoint that a save would write is on disk, restored and unchanged."""
@@ -120,9 +171,21 @@ class IncrementalSaver:
 
     def release(self):
         """Lets other processes write into the directory."""
+        self._released = True
         self._delta.release()
         if isinstance(self.full, StreamingSaver):
             self.full.release()
+
+    def _write(self, session, save, prefix):
+        """Saves by `save`, then makes the version a base, lists it and deletes what is due."""
+        directory, name = os.path.split(prefix)
+        if versions.exists(prefix):
+            self._replace(save, prefix)
+        else:
+            save(os.path.join(directory, versions.line_of(name)))
+        if self._bases is not None:
+            self._bases.commit(session, prefix)
+        self._enlist(directory or ".", prefix)
 
     def _place(self, save_path):
         return self.full.place(save_path) if isinstance(self.full, StreamingSaver) else save_path

@@ -35,9 +35,9 @@ class NPUEstimator(tf.compat.v1.estimator.Estimator):
     """An Estimator whose training runs as on an Ascend NPU, on the CPU.
 
     As there, model_fn gets its features by that name and the `config` that was given here; the
-    session's configuration gets an `NpuOptimizer` entry; checkpoints are saved by a hook with a
-    Saver of its own, which is made when model_fn returns, cannot be left out, and takes no notice of
-    a Scaffold's; one `session.run` makes `config.iterations_per_loop` steps.
+    session's configuration gets an `NpuOptimizer` entry; checkpoints are saved by a hook that is
+    always there, with a Saver of its own that is made when model_fn returns, whatever a Scaffold
+    has; one `session.run` makes `config.iterations_per_loop` steps.
 
     Args:
       model_fn: as an Estimator's, its first argument named `features`.

@@ -42,8 +42,8 @@ class ExponentialUpdateLossScaleManager:
     Args:
       init_loss_scale: number of at least 1.
       incr_every_n_steps: int from 1. Finite steps in a row after which the scale grows.
-      decr_every_n_nan_or_inf: int from 1, default 2. Steps that are not finite, a finite run of
-        growth in between aside, after which it shrinks.
+      decr_every_n_nan_or_inf: int from 1, default 2. Steps that were not finite, since the scale
+        last changed, after which it shrinks.
       incr_ratio: number above 1, default 2; the scale is multiplied by it while it stays below
         3.4e38.
       decr_ratio: number between 0 and 1, default 0.8; the scale does not fall below 1.
@@ -94,11 +94,13 @@ class ExponentialUpdateLossScaleManager:
         shrunk = tf.maximum(scale * self._decr_ratio, 1.0)
         changed = tf.logical_or(grows, shrinks)
         new_scale = tf.where(grows, grown, tf.where(shrinks, shrunk, scale))
-        return tf.group(
-            self._loss_scale.assign(new_scale),
-            self._good.assign(tf.where(changed, 0, good_now)),
-            self._bad.assign(tf.where(changed, 0, bad_now)),
-        )
+        new_good, new_bad = tf.where(changed, 0, good_now), tf.where(changed, 0, bad_now)
+        with tf.control_dependencies([new_scale, new_good, new_bad]):  # All is read before.
+            return tf.group(
+                self._loss_scale.assign(new_scale),
+                self._good.assign(new_good),
+                self._bad.assign(new_bad),
+            )
 
 
 class NPULossScaleOptimizer(tf.compat.v1.train.Optimizer):
@@ -167,6 +169,7 @@ def _variable(name, value, dtype):
         dtype,
         tf.compat.v1.constant_initializer(value),
         trainable=False,
+        use_resource=True,
     )
 
 

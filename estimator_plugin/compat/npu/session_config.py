@@ -39,18 +39,6 @@ def add_optimizer(session_config, options):
             entry.parameter_map[name].s = tf.compat.as_bytes(str(value))
 
 
-def option(session_config, name):
-    """An option of the device as the first `NpuOptimizer` entry has it, a tf AttrValue, or None.
-
-    >>> option(session_config, "iterations_per_loop").i
-    1
-    """
-    for entry in session_config.graph_options.rewrite_options.custom_optimizers:
-        if entry.name == OPTIMIZER:
-            return entry.parameter_map[name] if name in entry.parameter_map else None
-    return None
-
-
 def npu_config_proto(config_proto=None):
     """`config_proto` (default: a new one) with an `NpuOptimizer` entry, remapping off.
 

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.machinery
-import importlib.util
 import sys
 import types
 
@@ -128,9 +127,12 @@ def _exists(module, name):
 
 def _find(place, attribute):
     """The object at a place of this plugin, or None where there is no such place."""
-    if importlib.util.find_spec(place) is None:
+    try:
+        found = importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if not (place + ".").startswith("%s." % error.name):
+            raise  # The place is there, and something that it needs is not.
         return None
-    found = importlib.import_module(place)
     return getattr(found, attribute, None) if attribute else found
 
 

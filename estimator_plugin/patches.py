@@ -6,6 +6,10 @@ knows neither tables nor lists of paths, so that function is replaced. The Estim
 also checks its settings with ours, so that lists of unequal length fail there, and an export before
 the first checkpoint says what is missing. `WarmStartHook` needs neither.
 
+A Rec SDK program in a plain session runs `tf.compat.v1.global_variables_initializer()` and no more,
+so that function is replaced by one that makes tables ready, too. Scaffolds, which make them ready
+by themselves, use another name of it.
+
 NPUEstimator saves with a Saver that nothing outside of it can name, so `Saver.save` is replaced,
 too: it saves on the line of training that was restored and, where an IncrementalSaveHook saves into
 the same directory, as one of that hook's versions.
@@ -19,8 +23,14 @@ import threading
 import tensorflow as tf
 
 from . import graph_state, tf_compat
+from .table import tables_initializer
 from .warm_start import settings, warm_start
 
+_INITIALIZERS = (
+    (tf, "global_variables_initializer"),  # TensorFlow 1.15.
+    (tf.compat.v1, "global_variables_initializer"),
+    (tf.compat.v1.initializers, "global_variables"),
+)
 _lock = threading.Lock()
 _replaced = []  # (module, name, original), in order.
 
@@ -33,6 +43,9 @@ def install():
             return
         _replace(tf_compat.warm_starting_util, "warm_start", warm_start)
         _replace(tf.compat.v1.train, "warm_start", warm_start)
+        for module, name in _INITIALIZERS:
+            if hasattr(module, name):
+                _replace(module, name, _with_tables(getattr(module, name)))
         if hasattr(tf, "estimator"):  # TensorFlow has none from 2.16 on.
             estimator = sys.modules[tf.estimator.Estimator.__module__]
             name = "_get_default_warm_start_settings"
@@ -62,6 +75,18 @@ def _is_replaced(module, name):
 def _replace(module, name, replacement):
     _replaced.append((module, name, getattr(module, name)))
     setattr(module, name, replacement)
+
+
+def _with_tables(original):
+    """`original`, a function that makes the initializer of all variables, tables added."""
+
+    @functools.wraps(original)
+    def global_variables_initializer():
+        if not graph_state.of().tables:
+            return original()
+        return tf.group(original(), tables_initializer(), name="init")
+
+    return global_variables_initializer
 
 
 def _shared(original):

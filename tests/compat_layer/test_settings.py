@@ -109,3 +109,20 @@ def test_the_exponential_scale_grows_and_shrinks():
 def test_wrong_scales(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_after_init_the_initializer_of_variables_makes_tables_ready():
+    """All that a Rec SDK program in a plain session runs."""
+    table = support.table("t", dim=2)
+    weight = v1.get_variable("w", [], initializer=v1.ones_initializer())
+    settings.init()
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        assert session.run([table.is_initialized(), table.size(), weight]) == [True, 0, 1.0]
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.get_variable("w", [], initializer=v1.ones_initializer())
+        assert session.run(v1.initializers.global_variables()) is None
+    ep.terminate_config_initializer()
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        assert not session.run(table.is_initialized())

@@ -22,8 +22,7 @@ def run(*arguments, cwd):
         [sys.executable, "-m", "estimator_plugin", "run"] + [str(a) for a in arguments],
         env=environment,
         cwd=str(cwd),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=300,
     )

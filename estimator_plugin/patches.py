@@ -17,12 +17,14 @@ the same directory, as one of that hook's versions.
 
 import functools
 import numbers
+import os
 import sys
 import threading
 
 import tensorflow as tf
 
 from . import graph_state, tf_compat
+from .checkpoint import saves
 from .table import tables_initializer
 from .warm_start import settings, warm_start
 
@@ -97,6 +99,7 @@ def _shared(original):
         is_version = isinstance(save_path, str) and isinstance(global_step, numbers.Integral)
         if args or not is_version or not kwargs.get("write_state", True):
             return original(self, sess, save_path, global_step, *args, **kwargs)
+        saves.note(os.path.dirname(save_path) or ".")
         state = graph_state.of(sess.graph)
         leader = state.incremental_saver
         if leader is not None and leader.leads(self, save_path):

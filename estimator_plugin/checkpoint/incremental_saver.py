@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from .. import graph_state, notices, tf_compat
 from ..ops import table_ops
-from . import retention, versions
+from . import retention, saves, versions
 from .bases import TableBases
 from .saveable import TableSaveable
 from .saver import StreamingSaver
@@ -265,6 +265,7 @@ class IncrementalSaver:
         own = os.path.join(directory, os.path.basename(prefix))
         self._managed = [p for p in self._managed if p != own] + [own]
         retention.record(directory, self._managed, self._last_preserved)
+        saves.note(directory)
         present = {v.prefix: v for v in versions.list_versions(directory)}
         managed = [present.pop(p) for p in self._managed if p in present]
         decided = retention.plan(

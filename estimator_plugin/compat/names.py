@@ -77,7 +77,7 @@ _REC_SDK = {
     "mx_rec.optimizers.lazy_adam_by_addr": _factory(
         "lazy_adam_by_addr", "create_hash_optimizer_by_address"
     ),
-    "mx_rec.saver.sparse": {"export": _EP + "export"},
+    "mx_rec.saver.sparse": {"export": "estimator_plugin.compat.export:export"},
     "mx_rec.util.initialize": _INITIALIZE,
     "mx_rec.util.ops": {"import_host_pipeline_ops": _EP + "import_host_pipeline_ops"},
     "mx_rec.util.tf_version_adapter": dict(_HCCL_OPS),

@@ -23,13 +23,11 @@ def test_names_are_the_plugins():
     from mx_rec.constants.constants import ASCEND_SPARSE_LOOKUP_LOCAL_EMB
     from mx_rec.core.embedding import create_table, sparse_lookup
     from mx_rec.optimizers import lazy_adam
-    from mx_rec.saver.sparse import export
     from mx_rec.util.initialize import terminate_config_initializer
     from mx_rec.util.variable import get_dense_and_sparse_variable
 
     assert create_table is ep.create_table and sparse_lookup is ep.sparse_lookup
     assert lazy_adam.create_hash_optimizer is ep.optimizers.lazy_adam.create_hash_optimizer
-    assert export is ep.export
     assert terminate_config_initializer is ep.terminate_config_initializer
     assert get_dense_and_sparse_variable is ep.get_dense_and_sparse_variable
     assert ASCEND_SPARSE_LOOKUP_LOCAL_EMB == "ASCEND_SPARSE_LOOKUP_LOCAL_EMB"

@@ -14,8 +14,13 @@ from tests.plugin import support
 v1 = tf.compat.v1
 
 
+@pytest.fixture(autouse=True)
+def no_job_id(monkeypatch):
+    monkeypatch.setenv("JOB_ID", "")  # So that it is put back.
+    monkeypatch.delenv("JOB_ID")
+
+
 def test_init_sets_a_job_id(monkeypatch):
-    monkeypatch.delenv("JOB_ID", raising=False)
     settings.init(train_steps=10, use_dynamic_expansion=True)
     assert os.environ["JOB_ID"] == "10086"
     assert ep.get_config().train_steps == 10

@@ -86,8 +86,9 @@ def test_what_the_constructor_refuses(tmp_path):
         NPUEstimator(touches.model_fn, config=tf.estimator.RunConfig())
     with pytest.raises(ValueError, match="model_dir must be that of config, got 'other'"):
         NPUEstimator(touches.model_fn, "other", config=_config(tmp_path))
-    with pytest.raises(ValueError, match="model_fn must have an argument `features`"):
-        NPUEstimator(lambda inputs, labels, mode: None, config=_config(tmp_path))
+    for model_fn in (None, lambda inputs, labels, mode: None):
+        with pytest.raises(ValueError, match="model_fn must be a function with an argument `feat"):
+            NPUEstimator(model_fn, config=_config(tmp_path))
     with pytest.raises(NotImplementedError, match="host_call has no stand-in"):
         NPUEstimatorSpec(tf.estimator.ModeKeys.TRAIN, host_call=(print, []))
 

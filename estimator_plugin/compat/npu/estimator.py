@@ -68,9 +68,10 @@ class NPUEstimator(tf.compat.v1.estimator.Estimator):
         del job_start_file
         if not isinstance(config, NPURunConfig):
             raise ValueError("%s: config must be an NPURunConfig, got %r" % (_OWNER, config))
-        if "features" not in inspect.signature(model_fn).parameters:
+        if not callable(model_fn) or "features" not in inspect.signature(model_fn).parameters:
             raise ValueError(
-                "%s: model_fn must have an argument `features`, got %r" % (_OWNER, model_fn)
+                "%s: model_fn must be a function with an argument `features`, got %r"
+                % (_OWNER, model_fn)
             )
         _check_job()
         model_dir = _model_dir(model_dir, config)

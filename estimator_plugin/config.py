@@ -154,6 +154,31 @@ def get_config():
         return _active[0] if _active else _DEFAULT
 
 
+def is_initialized():
+    """Whether `init` was called and not terminated since."""
+    with _lock:
+        return bool(_active)
+
+
+def change(**settings):
+    """Replaces some of the settings that `init` made; for programs that decide late, as those of
+    the Rec SDK do with `if_load`.
+
+    Args:
+      **settings: attributes of `Config`.
+
+    Raises:
+      EnvironmentError: `init` was not called.
+      ValueError: a value is of a wrong type or out of range; the settings are as they were.
+    """
+    with _lock:
+        if not _active:
+            raise EnvironmentError(  # noqa: UP024 - the name Rec SDK programs know.
+                "there are no settings to change yet; call init() first"
+            )
+        _active[0] = dataclasses.replace(_active[0], **settings)
+
+
 def _warn_unknown(name, known):
     near = difflib.get_close_matches(name, known, n=1)
     hint = "; did you mean %s?" % near[0] if near else ""

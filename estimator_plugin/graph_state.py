@@ -23,6 +23,7 @@ class GraphState:
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
         self.savers = []  # Streaming savers, in order of creation.
         self.model_dir = None  # Where the run saves, if its model_fn has said.
+        self.incremental_saver = None  # Whom a Saver asks that saves where it does.
         self.has_save_hook = False  # Whether somebody gave it an IncrementalSaveHook.
         self._optimizer_names = {}  # HashOptimizer -> its name in this graph.
         self._optimizer_variables = {}  # HashOptimizer -> its variables.

@@ -5,16 +5,34 @@ An Estimator hands the four fields of its WarmStartSettings to TensorFlow's `war
 knows neither tables nor lists of paths, so that function is replaced. The Estimator's constructor
 also checks its settings with ours, so that lists of unequal length fail there, and an export before
 the first checkpoint says what is missing. `WarmStartHook` needs neither.
+
+A Rec SDK program in a plain session runs `tf.compat.v1.global_variables_initializer()` and no more,
+so that function is replaced by one that makes tables ready, too. Scaffolds, which make them ready
+by themselves, use another name of it.
+
+NPUEstimator saves with a Saver that nothing outside of it can name, so `Saver.save` is replaced,
+too: it saves on the line of training that was restored and, where an IncrementalSaveHook saves into
+the same directory, as one of that hook's versions.
 """
 
+import functools
+import numbers
+import os
 import sys
 import threading
 
 import tensorflow as tf
 
-from . import tf_compat
+from . import graph_state, tf_compat
+from .checkpoint import saves
+from .table import tables_initializer
 from .warm_start import settings, warm_start
 
+_INITIALIZERS = (
+    (tf, "global_variables_initializer"),  # TensorFlow 1.15.
+    (tf.compat.v1, "global_variables_initializer"),
+    (tf.compat.v1.initializers, "global_variables"),
+)
 _lock = threading.Lock()
 _replaced = []  # (module, name, original), in order.
 
@@ -26,6 +44,11 @@ def install():
             return
         _replace(tf_compat.warm_starting_util, "warm_start", warm_start)
         _replace(tf.compat.v1.train, "warm_start", warm_start)
+        saver = tf.compat.v1.train.Saver
+        _replace(saver, "save", _shared(saver.save))
+        for module, name in _INITIALIZERS:
+            if hasattr(module, name):
+                _replace(module, name, _with_tables(getattr(module, name)))
         if hasattr(tf, "estimator"):  # TensorFlow has none from 2.16 on.
             estimator = sys.modules[tf.estimator.Estimator.__module__]
             name = "_get_default_warm_start_settings"
@@ -43,6 +66,44 @@ def uninstall():
 def _replace(module, name, replacement):
     _replaced.append((module, name, getattr(module, name)))
     setattr(module, name, replacement)
+
+
+def _with_tables(original):
+    """`original`, a function that makes the initializer of all variables, tables added."""
+
+    @functools.wraps(original)
+    def global_variables_initializer():
+        if not graph_state.of().tables:
+            return original()
+        return tf.group(original(), tables_initializer(), name="init")
+
+    return global_variables_initializer
+
+
+def _shared(original):
+    """`original`, a Saver's `save`, in agreement with the plugin's savers of the graph."""
+
+    @functools.wraps(original)
+    def save(self, sess, save_path, global_step=None, *args, **kwargs):
+        is_version = isinstance(save_path, str) and isinstance(global_step, numbers.Integral)
+        if args or not is_version or not kwargs.get("write_state", True):
+            return original(self, sess, save_path, global_step, *args, **kwargs)
+        saves.note(os.path.dirname(save_path) or ".")
+        state = graph_state.of(sess.graph)
+        leader = state.incremental_saver
+        if leader is not None and leader.leads(self, save_path):
+            settings = dict(kwargs, write_state=False)
+            return leader.save_by_another(
+                sess,
+                lambda path: original(self, sess, path, global_step, **settings),
+                save_path,
+                global_step,
+            )
+        for saver in state.savers:
+            save_path = saver.place(save_path)
+        return original(self, sess, save_path, global_step, **kwargs)
+
+    return save
 
 
 def _checked(original):

@@ -28,7 +28,8 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
 
     It is a CheckpointSaverHook: a tf.estimator.Estimator that has it adds no saver hook of its own,
     and gives it the saving_listeners and summaries. `RunConfig.save_checkpoints_secs` and `_steps`
-    have no effect then. Under NPUEstimator its own saver hook saves beside this one.
+    have no effect then. NPUEstimator's own saver hook saves beside this one, full checkpoints at
+    the steps that NPURunConfig says; after `init()` they are versions like this hook's own.
 
     Deleting old versions becomes this hook's business: the newest `keep_checkpoint_max` versions
     can be restored, one for each `keep_checkpoint_every_n_hours` is kept for good, and nothing that
@@ -125,6 +126,8 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
         self._incremental = self._make_saver()
         if not self._gives_way:
             graph_state.of().has_save_hook = True
+        if not self._gives_way or not graph_state.of().has_save_hook:
+            self._incremental.lead(self._checkpoint_dir)
         super().begin()
 
     def after_create_session(self, session, coord):

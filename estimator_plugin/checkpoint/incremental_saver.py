@@ -1,17 +1,17 @@
 """IncrementalSaver: full checkpoints and deltas between them, through one `save`."""
 
 import os
-import time
 
 import tensorflow as tf
 
-from .. import notices, tf_compat
+from .. import graph_state, notices, tf_compat
 from ..ops import table_ops
-from . import retention, versions
+from . import retention, saves, versions
 from .bases import TableBases
 from .saveable import TableSaveable
 from .saver import StreamingSaver
 from .streaming import StreamingSaverBuilder
+from .version_list import VersionList
 
 MAX_CHAIN_LENGTH = 64
 
@@ -43,9 +43,10 @@ class IncrementalSaver:
     def __init__(self, full, max_chain_length=MAX_CHAIN_LENGTH, policy=None, beside=()):
         self.full = full
         arguments = tf_compat.saver_arguments(full)
-        self._policy = policy or retention.Policy(
+        policy = policy or retention.Policy(
             arguments["max_to_keep"], arguments["keep_checkpoint_every_n_hours"]
         )
+        self._versions = VersionList(policy)
         deferred = arguments["var_list"] is None
         arguments.update(builder=StreamingSaverBuilder(delta=True), name=None)
         self._delta = StreamingSaver(defer_build=deferred, **arguments)
@@ -53,8 +54,9 @@ class IncrementalSaver:
         self._max_chain_length = max_chain_length
         self._bases = _bases_of_graph()
         self._committed = None  # (prefix, stamp) of what was last made the tables' base.
-        self._managed = None  # Prefixes, once the first save has read the directory's list.
-        self._last_preserved = time.time()
+        self._directory = None  # Of `lead`.
+        self._full_prefix = None  # The newest full checkpoint that this object saved.
+        self._released = False
         if isinstance(full, StreamingSaver):
             full.build_with(self._delta)
         elif tf_compat.is_built(full):
@@ -88,33 +90,73 @@ class IncrementalSaver:
           tf.errors.OpError: the save failed. Checkpoints on disk are as they were, and the next
             save holds what this one was to hold.
         """
+        self._released = False
         save_path = self._place(save_path)
         directory = os.path.dirname(save_path) or "."
         prefix = "%s-%d" % (save_path, global_step)
         self._delta.own(directory)
         self._take_over(directory)
         delta = delta and self._can_save_delta(session, prefix)
-        if versions.exists(prefix):
-            self._replace(lambda path: self._write(session, path, delta, write_meta_graph), prefix)
+        if delta:  # The graph is that of the full checkpoint; writing it can take longer.
+            self._write(session, lambda path: self._delta.write(session, path), prefix)
         else:
-            self._write(session, prefix, delta, write_meta_graph)
-        if self._bases is not None:
-            self._commit(session, prefix)
-        self._enlist(directory, prefix)
+            settings = {"write_state": False, "write_meta_graph": write_meta_graph}
+            self._write(
+                session,
+                lambda path: self.full.save(session, _without_step(path), global_step, **settings),
+                prefix,
+            )
+            self._full_prefix = prefix
         return prefix, delta
 
-    def _write(self, session, prefix, delta, write_meta_graph):
-        if delta:  # The graph is that of the full checkpoint; writing it can take longer.
-            self._delta.write(session, prefix)
-        else:
-            save_path = os.path.join(os.path.dirname(prefix), versions.line_of(prefix))
-            self.full.save(
-                session,
-                save_path,
-                versions.step_of(prefix),
-                write_state=False,
-                write_meta_graph=write_meta_graph,
-            )
+    def lead(self, directory):
+        """Makes saves of the graph's other Savers into `directory` go through `save_by_another`,
+        while the patches of `init` are installed."""
+        self._directory = directory
+        graph_state.of().incremental_saver = self
+
+    def leads(self, saver, save_path):
+        """Whether `saver`, saving to `save_path`, is one of those that `lead` speaks of."""
+        if self._directory is None or saver is self._delta or saver in self._beside:
+            return False
+        return versions.same_directory(save_path, os.path.join(self._directory, "x"))
+
+    def save_by_another(self, session, save, save_path, global_step):
+        """Saves a full checkpoint with another's Saver, on this object's terms.
+
+        Nothing is written where this object has saved that step in full, or where training has
+        just restored it. Else the checkpoint is on the line of this training, is listed, kept and
+        deleted as this object's own, and is the base of the next delta.
+
+        Args:
+          session: a session.
+          save: function from a prefix without step to the prefix saved; it must neither list nor
+            delete checkpoints.
+          save_path: str, the prefix without the step.
+          global_step: int.
+
+        Returns:
+          The prefix.
+
+        Raises:
+          As `save`.
+        """
+        ended = self._released
+        prefix = "%s-%d" % (self._place(save_path), global_step)
+        at_start = self._versions.is_new
+        if prefix == self._full_prefix:
+            return prefix
+        if at_start and self.holds(session, save_path, global_step):
+            return prefix
+        directory = os.path.dirname(prefix) or "."
+        try:
+            self._delta.own(directory)
+            self._take_over(directory)
+            self._write(session, lambda path: save(_without_step(path)), prefix)
+        finally:
+            if ended:  # The hook that this belongs to will not release it again.
+                self.release()
+        return prefix
 
     def holds(self, session, save_path, global_step):
         """Whether the checkpoint that a save would write is on disk, restored and unchanged."""
@@ -131,9 +173,29 @@ class IncrementalSaver:
 
     def release(self):
         """Lets other processes write into the directory."""
+        self._released = True
         self._delta.release()
         if isinstance(self.full, StreamingSaver):
             self.full.release()
+
+    def _write(self, session, save, prefix):
+        """Saves by `save`, then makes the version a base, lists it and deletes what is due."""
+        if versions.exists(prefix):
+            self._versions.replace(save, prefix)
+        else:
+            save(prefix)
+        if self._bases is not None:
+            self._commit(session, prefix)
+        directory = os.path.dirname(prefix) or "."
+        self._versions.add(directory, prefix)
+        saves.note(directory)
+
+    def _take_over(self, directory):
+        """Makes the list of versions complete, and this object the only one that deletes."""
+        managed = self._versions.read(directory, getattr(self.full, "abandoned", ()))
+        for saver in self._beside:
+            # Savers never delete what is from the end of time.
+            saver.set_last_checkpoints_with_time([(p, float("inf")) for p in managed])
 
     def _place(self, save_path):
         return self.full.place(save_path) if isinstance(self.full, StreamingSaver) else save_path
@@ -193,53 +255,9 @@ class IncrementalSaver:
             tf.compat.v1.logging.info("%s is no base for a delta: %s", prefix, error)
             return False
 
-    def _take_over(self, directory):
-        """Makes the list of versions complete, and this object the only one that deletes."""
-        listed = versions.recorded(directory)
-        abandoned = getattr(self.full, "abandoned", ())
-        if self._managed is None:
-            self._managed = []
-            self._last_preserved = retention.last_preserved(directory) or self._last_preserved
-        unlisted = [p for p in self._managed if p not in listed and versions.exists(p)]
-        self._managed = unlisted + [p for p in listed if os.path.basename(p) not in abandoned]
-        if unlisted:  # Another saver has rewritten the list and does not know them.
-            self._managed.sort(key=lambda p: versions.read_version(p).saved_at)
-        for saver in self._beside:
-            # Savers never delete what is from the end of time.
-            saver.set_last_checkpoints_with_time([(p, float("inf")) for p in self._managed])
 
-    def _replace(self, save, prefix):
-        """Saves where a version of that name is, which is whole until the new one is."""
-        directory, name = os.path.split(prefix)
-        # Named as TensorFlow names unfinished checkpoints: the next writer removes it.
-        temporary = os.path.join(directory, "%s_temp" % name)
-        tf.io.gfile.makedirs(temporary)
-        try:
-            save(os.path.join(temporary, name))
-            self._managed = [p for p in self._managed if os.path.basename(p) != name]
-            if self._managed:
-                retention.record(directory, self._managed, self._last_preserved)
-            retention.remove(prefix)
-            retention.move(os.path.join(temporary, name), prefix)
-        finally:
-            tf.io.gfile.rmtree(temporary)
-
-    def _enlist(self, directory, prefix):
-        """Records a new version as the latest, then deletes what is due."""
-        own = os.path.join(directory, os.path.basename(prefix))
-        self._managed = [p for p in self._managed if p != own] + [own]
-        retention.record(directory, self._managed, self._last_preserved)
-        present = {v.prefix: v for v in versions.list_versions(directory)}
-        managed = [present.pop(p) for p in self._managed if p in present]
-        decided = retention.plan(
-            managed, list(present.values()), self._policy, self._last_preserved
-        )
-        for version in decided.delete:
-            retention.remove(version.prefix)
-        kept = [version.prefix for version in decided.managed]
-        if kept != self._managed or decided.last_preserved != self._last_preserved:
-            self._managed, self._last_preserved = kept, decided.last_preserved
-            retention.record(directory, kept, self._last_preserved)
+def _without_step(prefix):
+    return os.path.join(os.path.dirname(prefix), versions.line_of(prefix))
 
 
 def _bases_of_graph():

@@ -10,6 +10,7 @@ import sys
 
 import tensorflow as tf
 
+from ..compat import run
 from ..version import __version__
 from . import diff, export, inspect, merge, verify
 from . import list as list_command
@@ -35,8 +36,10 @@ def main(arguments=None):
     Returns:
       The exit code.
     """
-    tf.get_logger().setLevel("ERROR")
     parsed = parser().parse_args(arguments)
+    if parsed.command == "run":
+        return _run(parsed)
+    tf.get_logger().setLevel("ERROR")
     try:
         report = COMMANDS[parsed.command].run(parsed, Progress())
         show(report, parsed.json, sys.stdout)
@@ -51,11 +54,21 @@ def main(arguments=None):
     return report.exit_code
 
 
+def _run(parsed):
+    """Runs a program; what it raises is its own, and no error of the command line."""
+    if not os.path.isfile(parsed.script):
+        sys.stderr.write("estimator_plugin run: there is no program %s\n" % parsed.script)
+        return UNUSABLE
+    run.run(parsed.script, parsed.arguments)
+    return 0
+
+
 def parser():
     """The parser of the command line; its result has `command`, `json` and the command's own."""
     made = argparse.ArgumentParser(
         prog="estimator_plugin",
-        description="Looks into TensorFlow checkpoints that hold growing embedding tables.",
+        description="Looks into TensorFlow checkpoints that hold growing embedding tables; runs "
+        "programs written for the Rec SDK.",
         epilog="Exit codes: 0 done; 1 verify found damage, diff a difference or inspect no such "
         "key; 2 wrong arguments or unreadable files.",
     )
@@ -67,4 +80,8 @@ def parser():
         sub = commands.add_parser(name, help=summary, description=summary)
         command.add_arguments(sub)
         sub.add_argument("--json", action="store_true", help="print JSON for scripts")
+    summary = run.__doc__.splitlines()[0].partition(": ")[2]
+    sub = commands.add_parser("run", help=summary, description=summary)
+    sub.add_argument("script", help="a Python program")
+    sub.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     return made

@@ -24,7 +24,7 @@ from .requirements import check  # noqa: E402
 
 check()
 
-from . import checkpoint, constants, optimizers, warm_start  # noqa: E402, I001
+from . import checkpoint, constants, distribute, optimizers, warm_start  # noqa: E402, I001
 from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
 from .table_export import export  # noqa: E402
 from .lookup import sparse_lookup  # noqa: E402
@@ -39,6 +39,7 @@ __all__ = [
     "checkpoint",
     "constants",
     "create_table",
+    "distribute",
     "export",
     "get_config",
     "get_dense_and_sparse_variable",

@@ -1,0 +1,6 @@
+"""Training on many machines: TensorFlow's parameter servers, and tables that live on them."""
+
+from .cluster import rank_id, rank_size
+from .local_cluster import LocalCluster, local_cluster
+
+__all__ = ["LocalCluster", "local_cluster", "rank_id", "rank_size"]

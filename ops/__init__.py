@@ -26,6 +26,7 @@ from .transfer_ops import (
     table_export,
     table_import,
     table_load,
+    table_new_save,
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
@@ -50,6 +51,7 @@ __all__ = [
     "table_load",
     "table_lookup",
     "table_memory",
+    "table_new_save",
     "table_remove",
     "table_save_base",
     "table_size",

@@ -23,6 +23,7 @@ _NOT_DIFFERENTIABLE = (
     "EpTableHandle",
     "EpTableIsInitialized",
     "EpTableMemory",
+    "EpTableNewSave",
     "EpTableRemove",
     "EpTableSize",
     "EpTableStatistics",

@@ -19,17 +19,33 @@ struct CompactRows {
   std::vector<int64_t> last_seen;
 };
 
+// The layout that rows have in the table, and the one that they have in the save.
+struct Layouts {
+  const RowLayout& mine;
+  const RowLayout& saved;
+
+  bool same() const { return SameSlotNames(mine.slots, saved.slots); }
+};
+
 template <typename V>
-BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector<uint32_t>& rows) {
+BucketView<V> CopyRows(const Bucket<V>& bucket, const Layouts& layouts,
+                       const std::vector<uint32_t>& rows) {
   const RowStore& store = *bucket.store;
+  const int64_t width = layouts.saved.width();
   const auto copy = std::make_shared<CompactRows<V>>();
   copy->keys.reserve(rows.size());
-  copy->values.reserve(rows.size() * width);
+  copy->values.resize(rows.size() * width);
   copy->counts.reserve(rows.size());
   copy->last_seen.reserve(rows.size());
+  V* values = copy->values.data();
   for (uint32_t r : rows) {
     copy->keys.push_back(store.keys()[r]);
-    copy->values.insert(copy->values.end(), bucket.row(r), bucket.row(r) + width);
+    if (layouts.same()) {
+      std::copy_n(bucket.row(r), width, values);
+    } else {
+      ConvertRow(layouts.mine, bucket.row(r), layouts.saved, values);
+    }
+    values += width;
     copy->counts.push_back(store.counts()[r]);
     copy->last_seen.push_back(store.last_seen()[r]);
   }
@@ -52,11 +68,13 @@ std::vector<uint32_t> LiveRowsOf(const RowStore& store) {
   return rows;
 }
 
-// All rows: in place, unless freed ones lie among them.
+// All rows: in place, unless freed ones lie among them or they have other slots than the save.
 template <typename V>
-BucketView<V> ViewRows(const Bucket<V>& bucket, int64_t width) {
+BucketView<V> ViewRows(const Bucket<V>& bucket, const Layouts& layouts) {
   const RowStore& store = *bucket.store;
-  if (store.live() != store.used()) return CopyRows(bucket, width, LiveRowsOf(store));
+  if (store.live() != store.used() || !layouts.same()) {
+    return CopyRows(bucket, layouts, LiveRowsOf(store));
+  }
   BucketView<V> view;
   view.owner = store.Pin();
   view.rows = store.live();
@@ -104,17 +122,29 @@ bool Table<V>::can_save_delta() const {
 }
 
 template <typename V>
-Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit) {
+Status Table<V>::PlanSave(SaveKind kind, SaveInfo* info) const {
   const bool delta = kind == SaveKind::kDelta;
   if (delta && !can_save_delta()) {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "' has no whole checkpoint that all changes since are known of; save a full one");
   }
+  *info = {kind, layout(), DrawSaveId(), delta ? saves_.base() : SavedAs()};
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::Export(const SaveInfo& info, const VisitBucket& visit) {
+  const bool delta = info.kind == SaveKind::kDelta;
+  if (delta && (!can_save_delta() || saves_.base().save_id != info.parent.save_id)) {
+    return Error(Code::kFailedPrecondition, "table '", options_.name, "': not all changes since ",
+                 "save ", info.parent.save_id, " are known, which the delta is to be relative to; ",
+                 "save a full one");
+  }
   SharedLock layout(&layout_lock_);
-  SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs()};
-  EP_RETURN_IF_ERROR(begin(info));
-  const std::vector<int64_t> nothing;
-  for (int b = 0; b < options_.num_buckets; ++b) {
+  const Layouts layouts = {layout_, info.layout};
+  saves_.Begin(info.save_id);
+  const ShardRange owned = options_.owned_buckets();
+  for (int64_t b = owned.begin; b < owned.end; ++b) {
     Bucket<V>& bucket = *buckets_[b];
     BucketView<V> view;
     std::vector<int64_t> removed;
@@ -122,13 +152,13 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
       ExclusiveLock lock(&rows_lock_);
       bucket.changes.Capture();
       if (delta) {
-        view = CopyRows(bucket, layout_.width(), bucket.changes.CapturedRows());
+        view = CopyRows(bucket, layouts, bucket.changes.CapturedRows());
         removed = bucket.changes.captured_removals();
       } else {
-        view = ViewRows(bucket, layout_.width());
+        view = ViewRows(bucket, layouts);
       }
     }
-    EP_RETURN_IF_ERROR(visit(b, view, removed));
+    EP_RETURN_IF_ERROR(visit(static_cast<int>(b), view, removed));
   }
   return Status();
 }

@@ -17,6 +17,10 @@ std::string InitializerText(const InitializerSpec& spec) {
   return out.str();
 }
 
+std::string RangeText(ShardRange buckets) {
+  return std::to_string(buckets.begin) + " to " + std::to_string(buckets.end - 1);
+}
+
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -56,6 +60,8 @@ Status TableResource::CheckSameConfig(const TableConfig& other) const {
   EP_RETURN_IF_ERROR(CheckSame("dim", std::to_string(mine.dim), std::to_string(theirs.dim)));
   EP_RETURN_IF_ERROR(CheckSame("num_buckets", std::to_string(mine.num_buckets),
                                std::to_string(theirs.num_buckets)));
+  EP_RETURN_IF_ERROR(
+      CheckSame("buckets", RangeText(mine.owned_buckets()), RangeText(theirs.owned_buckets())));
   EP_RETURN_IF_ERROR(CheckSame("key_dtype", config_.key_dtype, other.key_dtype));
   return CheckSame("initializer", InitializerText(mine.initializer),
                    InitializerText(theirs.initializer));

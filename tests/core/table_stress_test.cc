@@ -113,16 +113,13 @@ class Stress {
     std::vector<BucketView<float>> views;
     const SaveKind kind =
         exports_ % 2 == 1 && table_->can_save_delta() ? SaveKind::kDelta : SaveKind::kFull;
-    const Status status = table_->Export(
-        kind,
-        [&info](const SaveInfo& now) {
-          info = now;
-          return Status();
-        },
-        [&views](int, const BucketView<float>& view, const Keys&) {
-          views.push_back(view);
-          return Status();
-        });
+    Status status = table_->PlanSave(kind, &info);
+    if (status.ok()) {
+      status = table_->Export(info, [&views](int, const BucketView<float>& view, const Keys&) {
+        views.push_back(view);
+        return Status();
+      });
+    }
     // Another thread may have removed too much since the question.
     errors_ += !status.ok() && kind == SaveKind::kFull;
     if (status.ok()) table_->CommitSave({info.save_id, "checkpoint"});

@@ -154,22 +154,27 @@ inline Snapshot::Part CopyView(const BucketView<float>& view, int64_t width) {
   return part;
 }
 
-inline Snapshot Save(FloatTable* table, SaveKind kind) {
+// The part of a planned save that this table, or partition of one, has. Other parts are empty.
+inline Snapshot SavePart(FloatTable* table, const SaveInfo& info) {
   Snapshot snapshot;
-  EXPECT_OK(table->Export(
-      kind,
-      [&snapshot](const SaveInfo& info) {
-        snapshot.info = info;
-        snapshot.layout = info.layout;
-        return Status();
-      },
-      [&snapshot](int bucket, const BucketView<float>& view, const Keys& removed) {
-        EXPECT_EQ(bucket, static_cast<int>(snapshot.parts.size())) << "buckets come in order";
-        snapshot.parts.push_back(CopyView(view, snapshot.layout.width()));
-        snapshot.parts.back().removed = removed;
+  snapshot.info = info;
+  snapshot.layout = info.layout;
+  snapshot.parts.resize(table->options().num_buckets);
+  int next = table->options().first_bucket;
+  EXPECT_OK(
+      table->Export(info, [&](int bucket, const BucketView<float>& view, const Keys& removed) {
+        EXPECT_EQ(bucket, next++) << "buckets come in order";
+        snapshot.parts[bucket] = CopyView(view, snapshot.layout.width());
+        snapshot.parts[bucket].removed = removed;
         return Status();
       }));
   return snapshot;
+}
+
+inline Snapshot Save(FloatTable* table, SaveKind kind) {
+  SaveInfo info;
+  EXPECT_OK(table->PlanSave(kind, &info));
+  return SavePart(table, info);
 }
 
 inline Snapshot TakeSnapshot(FloatTable& table) { return Save(&table, SaveKind::kFull); }

@@ -2,5 +2,14 @@
 
 from .cluster import rank_id, rank_size
 from .local_cluster import LocalCluster, local_cluster
+from .placement import servers
+from .sync_replicas import SyncReplicasOptimizer
 
-__all__ = ["LocalCluster", "local_cluster", "rank_id", "rank_size"]
+__all__ = [
+    "LocalCluster",
+    "SyncReplicasOptimizer",
+    "local_cluster",
+    "rank_id",
+    "rank_size",
+    "servers",
+]

@@ -82,12 +82,15 @@ class LocalCluster:
         self.log_dir = log_dir
         self._command = list(command)
         self._environment = dict(os.environ, **env)
-        self._ports = []  # Sockets that keep the ports ours as long as the cluster lives.
+        self._ports = []  # Sockets that keep the ports ours.
         self._processes = collections.OrderedDict()  # Task -> its newest process.
         self._killed = set()  # Tasks that `kill` ended and nobody restarted.
-        self._addresses = {
-            job: [self._address() for _ in range(count)] for job, count in counts.items() if count
-        }
+        self._addresses = {}
+        for job, count in counts.items():
+            reserved = [reserve_port() for _ in range(count)]
+            self._ports += [port for port, _ in reserved]
+            if reserved:
+                self._addresses[job] = [address for _, address in reserved]
         self.tasks = [
             job if job == "chief" else "%s:%d" % (job, i)
             for job in (_SERVER, "chief", "worker")
@@ -190,14 +193,17 @@ class LocalCluster:
     def _log(self, task):
         return os.path.join(self.log_dir, task.replace(":", "-") + ".log")
 
-    def _address(self):
-        """An address whose port stays reserved: a server may bind a port that is only bound, not
-        listened at, when both sides allow it, and gRPC does."""
-        port = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._ports.append(port)
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port.bind((_HOST, 0))
-        return "%s:%d" % port.getsockname()
+
+def reserve_port():
+    """(socket, address) of a free port of 127.0.0.1, which is ours until the socket is closed.
+
+    A server may bind a port that is only bound, not listened at, where both sides allow it, and
+    gRPC does. So the port stays ours while a task is down.
+    """
+    port = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port.bind((_HOST, 0))
+    return port, "%s:%d" % port.getsockname()
 
 
 def _is_server(task):

@@ -75,6 +75,14 @@ T AttrOf(tf::OpKernelConstruction* ctx, const char* name) {
   return value;
 }
 
+// The same in a shape function. REQUIRES: the op has an attr of this name and type.
+template <typename T>
+T AttrOf(tf::shape_inference::InferenceContext* c, const char* name) {
+  T value{};
+  TF_CHECK_OK(c->GetAttr(name, &value));
+  return value;
+}
+
 inline Status AllocateOutput(tf::OpKernelContext* ctx, int index, const tf::TensorShape& shape,
                              tf::Tensor** output) {
   return FromTensorFlow(ctx->allocate_output(index, shape, output));

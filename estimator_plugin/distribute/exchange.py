@@ -4,7 +4,7 @@ A lookup of a table on parameter servers makes ids unique and routes them on the
 (`route_keys`), lets each server find its rows (`serve_lookup`), and takes the embeddings out of the
 answers (`unpack_rows`). Whatever lookups do not depend on each other's results share these: joining
 rebuilds the exchange with one lookup more and points the older lookups' outputs at it. What was
-replaced is never run.
+replaced is never run. A step that fetches one of the lookups looks all of them up.
 
     ids of lookup 0 --+              +-- server 0 --+              +--> embeddings of lookup 0
                       +-- route keys-+              +-- unpack ----+

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_plugin as ep
-from estimator_plugin.distribute import local_cluster
+from estimator_plugin.distribute.local_cluster import reserve_port
 from tests.plugin import support
 
 v1 = tf.compat.v1
@@ -19,7 +19,7 @@ Result = collections.namedtuple("Result", ["fetched", "content"])
 @functools.lru_cache(maxsize=None)
 def _start(count):
     """(sockets, servers) of a cluster of `count` parameter servers and one worker."""
-    reserved = [local_cluster.reserve_port() for _ in range(count + 1)]
+    reserved = [reserve_port() for _ in range(count + 1)]
     addresses = [address for _, address in reserved]
     spec = tf.train.ClusterSpec({"ps": addresses[:count], "worker": addresses[count:]})
     servers = [tf.distribute.Server(spec, "ps", i) for i in range(count)]
@@ -45,7 +45,7 @@ def placed_on(count):
         ps_tasks=count, worker_device="/job:worker/task:0", merge_devices=True
     )
     devices = ["/job:ps/task:%d/device:CPU:0" % i for i in range(count)]
-    with tf.device(setter), ep.distribute.servers(devices):
+    with v1.device(setter), ep.distribute.servers(devices):
         yield
 
 

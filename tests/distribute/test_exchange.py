@@ -133,11 +133,10 @@ def test_maintenance_of_a_table():
 
 
 def test_more_servers_than_buckets():
-    with in_process.placed_on(3):
-        with pytest.raises(
-            ValueError, match="num_buckets must be at least .* 3, got 2; use num_buckets=4"
-        ):
-            support.table(num_buckets=2)
+    with in_process.placed_on(3), pytest.raises(
+        ValueError, match="num_buckets must be at least .* 3, got 2; use num_buckets=4"
+    ):
+        support.table(num_buckets=2)
 
 
 @pytest.mark.parametrize("devices", ["/job:ps", [1], ["/cpu:0", "/device:CPU:0"]])

@@ -63,9 +63,10 @@ def test_every_task_is_told_its_place(tmp_path):
 
 
 def test_a_task_that_fails_is_an_error_with_its_output():
-    with ep.distribute.local_cluster(_COMMAND, num_workers=0, env={"EXIT": "3"}) as cluster:
-        with pytest.raises(RuntimeError, match="(?s)task chief ended with exit code 3.*cluster"):
-            cluster.wait(20)
+    message = "(?s)task chief ended with exit code 3.*cluster"
+    failing = ep.distribute.local_cluster(_COMMAND, num_workers=0, env={"EXIT": "3"})
+    with failing as cluster, pytest.raises(RuntimeError, match=message):
+        cluster.wait(20)
 
 
 def test_waiting_has_an_end_and_names_who_runs():
@@ -93,22 +94,22 @@ def test_kill_and_restart():
 
 @pytest.mark.parametrize("number", [-1, 1.5, True])
 def test_bad_numbers(number):
-    with pytest.raises(ValueError, match="num_ps must be an int of at least 0"):
-        with ep.distribute.local_cluster(_COMMAND, num_ps=number):
-            pass
+    cluster = ep.distribute.local_cluster(_COMMAND, num_ps=number)
+    with pytest.raises(ValueError, match="num_ps must be an int of at least 0"), cluster:
+        pass
 
 
 def test_no_task():
-    with pytest.raises(ValueError, match="no task to run"):
-        with ep.distribute.local_cluster(_COMMAND, num_ps=0, num_workers=0, chief=False):
-            pass
+    cluster = ep.distribute.local_cluster(_COMMAND, num_ps=0, num_workers=0, chief=False)
+    with pytest.raises(ValueError, match="no task to run"), cluster:
+        pass
 
 
 def test_nothing_is_left_when_the_block_raises():
-    with pytest.raises(KeyError):
-        with ep.distribute.local_cluster(_COMMAND, env={"WAIT": "1"}) as cluster:
-            pids = [cluster._processes[task].pid for task in cluster.tasks]
-            raise KeyError
+    waiting = ep.distribute.local_cluster(_COMMAND, env={"WAIT": "1"})
+    with pytest.raises(KeyError), waiting as cluster:
+        pids = [cluster._processes[task].pid for task in cluster.tasks]
+        raise KeyError
     assert len(pids) == 3 and not any(_is_alive(pid) for pid in pids)
 
 

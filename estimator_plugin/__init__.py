@@ -55,6 +55,10 @@ __all__ = [
 
 _LAZY = ("hooks", "model_fns")
 
+if distribute.cluster.is_server():
+    # It runs ops of graphs that others build, and builds none itself.
+    importlib.import_module(__name__ + ".ops").load()
+
 
 def __getattr__(name):
     if name in _LAZY:

@@ -60,6 +60,11 @@ def server_device(index):
     return "/job:%s/task:%d/device:CPU:0" % (_SERVER, index)
 
 
+def is_server():
+    """Whether this process is a parameter server."""
+    return read().task_type == _SERVER
+
+
 def is_chief():
     """Whether this process is the one that saves.
 

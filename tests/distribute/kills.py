@@ -54,12 +54,12 @@ class Job:
         raise AssertionError("the job has ended too early")
 
 
-def run(model_dir, victims, max_steps, seed=0):
+def run(model_dir, victims, max_steps, seed=0, evaluator=True):
     """Runs a job to `max_steps` and kills the tasks `victims` on the way, one after another."""
     rng = random.Random(seed)
     command = [sys.executable, "-m", "tests.distribute.trainer", model_dir, str(max_steps)]
     with ep.distribute.local_cluster(
-        command, num_ps=2, num_workers=1, evaluator=True, env={"PYTHONPATH": support.ROOT}
+        command, num_ps=2, num_workers=1, evaluator=evaluator, env={"PYTHONPATH": support.ROOT}
     ) as cluster:
         job = Job(cluster, model_dir)
         for victim in victims:
@@ -79,7 +79,7 @@ def check(model_dir, max_steps):
     keys = rows.keys.tolist()
     assert len(set(keys)) == len(keys)
     seen = {int(key) for rank in (0, 1) for key in trainer.users(rank).ravel()}
-    assert set(keys) == seen
+    assert set(keys) == seen, "of %d ids %d are missing" % (len(seen), len(seen - set(keys)))
     moved = (rows.slots["v"] != 0).any(axis=1)
     assert moved.all(), "%d rows were never updated" % (~moved).sum()
 

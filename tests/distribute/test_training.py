@@ -115,7 +115,7 @@ def test_a_key_of_two_exchanges_gets_one_update(train_by, tmp_path):
 
 
 def test_gradients_of_two_exchanges_by_handle():
-    """They are brought together in another order than in one process, so the last bit may differ."""
+    """They come together in another order than in one process, so the last bit may differ."""
 
     def rows_after(count):
         with tf.Graph().as_default():

@@ -46,15 +46,16 @@ def model_fn(features, labels, mode):
     weights = v1.get_variable("weights", [12], initializer=v1.ones_initializer())
     logits = tf.reduce_sum(tf.concat(inputs, axis=1) * weights, axis=1)
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
-    step = v1.train.get_or_create_global_step()
-    train_op = tf.group(
-        ep.optimizers.lazy_adam.create_hash_optimizer(0.02).minimize(loss),
-        v1.train.AdamOptimizer(0.01).minimize(loss, step),
-    )
+    train_op = None
+    if training:
+        train_op = tf.group(
+            ep.optimizers.lazy_adam.create_hash_optimizer(0.02).minimize(loss),
+            v1.train.AdamOptimizer(0.01).minimize(loss, v1.train.get_global_step()),
+        )
     return tf.estimator.EstimatorSpec(
         mode,
         loss=loss,
-        train_op=train_op if training else None,
+        train_op=train_op,
         eval_metric_ops={"auc": v1.metrics.auc(labels, tf.sigmoid(logits))},
         scaffold=v1.train.Scaffold(saver=ep.checkpoint.saver(defer_build=True)),
     )

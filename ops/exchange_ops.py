@@ -70,7 +70,8 @@ def serve_lookup(handles, request, insert, name=None):
 
     Returns:
       (response, addresses, versions): float32 vector for `unpack_rows`; int64, the address of each
-      key of the request; int64 [T], how often `serve_apply_accumulated` has updated each table.
+      key of the request; int64 [T], numbers that go up with each `serve_apply_accumulated` on the
+      table, and when its content is replaced.
 
     Raises:
       tf.errors.InvalidArgumentError: when run, the request is malformed, or asks to insert a key of
@@ -227,7 +228,7 @@ def serve_accumulate(
       name: optional name of the operation.
 
     Returns:
-      The operation.
+      bool tensor [number of `tables`]: whether the gradients count.
 
     Raises:
       As `serve_update`.
@@ -265,6 +266,8 @@ def serve_apply_accumulated(
     Raises:
       tf.errors.InvalidArgumentError: when run, num_required is less than 1, or as `serve_update`.
       tf.errors.CancelledError: the step was cancelled while it waited.
+      tf.errors.AbortedError: a table's content was replaced while it waited, or another
+        `serve_apply_accumulated` came to wait for its gradients.
       tf.errors.FailedPreconditionError: when run, a table is uninitialized.
 
     >>> session.run(serve_apply_accumulated([handle], [0.1, 0.0], 1, "sgd"))

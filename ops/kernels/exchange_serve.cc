@@ -58,7 +58,7 @@ class ServeLookupOp : public StatusKernel {
     for (int t = 0; t < num_tables_; ++t) {
       const RequestedKeys& asked = request.tables[t];
       EP_RETURN_IF_ERROR(tables[t]->WhileReady([&] {
-        Int64Data(versions)[t] = 0;
+        Int64Data(versions)[t] = tables[t]->accumulator()->version();
         return tables[t]->table()->Lookup(asked.keys, asked.n, on_missing_, nullptr,
                                           Int64Data(addresses) + key, words + at, &runner);
       }));

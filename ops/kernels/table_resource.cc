@@ -72,9 +72,15 @@ Status TableResource::SetBank(const Value* bank, int64_t bank_rows) {
   return table_->SetInitializerBank(bank, bank_rows);
 }
 
+Status TableResource::Clear() {
+  EP_RETURN_IF_ERROR(table_->Clear());
+  accumulator_.Reset();  // Its gradients are of rows that are gone.
+  return Status();
+}
+
 Status TableResource::Initialize(const Value* bank, int64_t bank_rows) {
   ExclusiveLock lock(&lifecycle_);
-  Status status = table_->Clear();
+  Status status = Clear();
   if (status.ok()) status = SetBank(bank, bank_rows);
   initialized_ = status.ok();
   return status;
@@ -126,6 +132,7 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   EP_RETURN_IF_ERROR(CheckFits(source.meta, source.bank));
   ExclusiveLock lock(&lifecycle_);
   initialized_ = false;
+  accumulator_.Reset();
   Status status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   if (status.ok())
     status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
@@ -140,6 +147,7 @@ Status TableResource::Load(const RowLayout& layout, int num_parts, ParallelRunne
                            const std::function<Status(int)>& load_part) {
   ExclusiveLock lock(&lifecycle_);
   EP_RETURN_IF_ERROR(CheckReady());
+  accumulator_.Reset();
   return table_->Import(layout, SavedAs(), num_parts, runner, load_part);
 }
 

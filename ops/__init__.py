@@ -5,6 +5,15 @@ The ops work in graph mode and in tf.functions. Most users want `estimator_plugi
 """
 
 from . import gradients
+from .exchange_ops import (
+    pack_gradients,
+    route_keys,
+    serve_accumulate,
+    serve_apply_accumulated,
+    serve_lookup,
+    serve_update,
+    unpack_rows,
+)
 from .library import load
 from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .table_ops import (
@@ -36,8 +45,14 @@ __all__ = [
     "gradients",
     "has_bundle_ops",
     "load",
+    "pack_gradients",
     "restore_tables",
+    "route_keys",
     "save_tables",
+    "serve_accumulate",
+    "serve_apply_accumulated",
+    "serve_lookup",
+    "serve_update",
     "table_apply_gradients",
     "table_apply_gradients_by_key",
     "table_clear",
@@ -58,4 +73,5 @@ __all__ = [
     "table_statistics",
     "table_unique_lookup",
     "unique_with_counts",
+    "unpack_rows",
 ]

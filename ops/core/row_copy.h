@@ -1,4 +1,5 @@
-// Copies one embedding, or adds to it. Small sizes known at compile time are a few moves instead of a call.
+// Copies one embedding, or adds to it. Small sizes known at compile time are a few moves instead of
+// a call.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_COPY_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_COPY_H_
 

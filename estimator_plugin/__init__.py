@@ -24,11 +24,12 @@ from .requirements import check  # noqa: E402
 
 check()
 
-from . import checkpoint, constants, optimizers, warm_start  # noqa: E402, I001
+from . import checkpoint, constants, distribute, optimizers, warm_start  # noqa: E402, I001
 from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
 from .table_export import export  # noqa: E402
 from .lookup import sparse_lookup  # noqa: E402
-from .table import EmbeddingTable, create_table, tables_initializer  # noqa: E402
+from .table import EmbeddingTable, create_table  # noqa: E402
+from .table_initialization import tables_initializer  # noqa: E402
 from .variable import get_dense_and_sparse_variable  # noqa: E402
 from .version import __version__  # noqa: E402
 
@@ -39,6 +40,7 @@ __all__ = [
     "checkpoint",
     "constants",
     "create_table",
+    "distribute",
     "export",
     "get_config",
     "get_dense_and_sparse_variable",
@@ -53,6 +55,10 @@ __all__ = [
 ]
 
 _LAZY = ("hooks", "model_fns")
+
+if distribute.cluster.is_server():
+    # It runs ops of graphs that others build, and builds none itself.
+    importlib.import_module(__name__ + ".ops").load()
 
 
 def __getattr__(name):

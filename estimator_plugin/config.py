@@ -10,6 +10,7 @@ import threading
 import typing
 
 from . import notices, patches, validate
+from .distribute import cluster
 
 _OWNER = "init"
 _STEP_LIMITS = ("max_steps", "train_steps", "eval_steps")
@@ -101,9 +102,12 @@ def init(**kwargs):
       **kwargs: the attributes of `Config`, all optional. The other parameters of the Rec SDK
         (use_dynamic, bind_cpu, use_lccl, use_mpi, rank_id, rank_size, train_interval,
         prefetch_batch_number, use_hot, use_shm_swap) are accepted, checked, and said once to have
-        no effect. A name that nobody knows is accepted too, as in the Rec SDK, with a warning.
+        no effect: a process's place in a cluster is what TF_CONFIG says, see
+        `ep.distribute.rank_id`. A name that nobody knows is accepted too, as in the Rec SDK, with
+        a warning.
 
     Raises:
+      ValueError: rank_id or rank_size is not what TF_CONFIG says.
       ValueError: a value is out of range or of a wrong type; or all of max_steps, train_steps and
         eval_steps that were given are 0.
       EnvironmentError: `init` was called before and `terminate_config_initializer` was not.
@@ -122,6 +126,7 @@ def init(**kwargs):
             _ACCEPTED[name](kwargs[name])
         else:
             _warn_unknown(name, fields.union(_ACCEPTED))
+    cluster.check_rank(kwargs.get("rank_id"), kwargs.get("rank_size"))
     notices.no_meaning(_OWNER, set(kwargs).intersection(_ACCEPTED))
     limits = [settings[name] for name in _STEP_LIMITS if name in settings]
     config = Config(**settings)

@@ -22,6 +22,8 @@ class GraphState:
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
         self.savers = []  # Streaming savers, in order of creation.
+        self.servers = []  # Stack of tuples of device strings: where tables that are made live.
+        self.exchanges = []  # distribute.exchange.Exchange, in order of creation.
         self.model_dir = None  # Where the run saves, if its model_fn has said.
         self.incremental_saver = None  # Whom a Saver asks that saves where it does.
         self.has_save_hook = False  # Whether somebody gave it an IncrementalSaveHook.

@@ -5,6 +5,7 @@ import re
 import tensorflow as tf
 
 from . import combiners, constants, lookup_inputs, lookup_registry, notices, validate
+from .distribute import exchange
 from .ops import table_ops
 
 
@@ -92,10 +93,13 @@ def _look_up(table, name, keys, default, is_train, is_grad):
     """The embeddings of `keys`, keys.shape + [dim]; the lookup is registered by flat keys."""
     shape = keys.shape
     flat = keys if shape.rank == 1 else tf.reshape(keys, [-1])
-    with tf.device(table.handle.device):
-        local, addresses = table_ops.table_lookup(
-            table.handle, flat, table.dim, insert=is_train, default_row=default
-        )
+    if table.is_distributed:
+        local, addresses = exchange.look_up(table, flat, default, insert=is_train)
+    else:
+        with tf.device(table.handle.device):
+            local, addresses = table_ops.table_lookup(
+                table.handle, flat, table.dim, insert=is_train, default_row=default
+            )
     lookup_registry.register(
         lookup_registry.Lookup(table, name, flat, local, addresses, is_train, is_grad)
     )

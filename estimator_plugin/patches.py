@@ -25,7 +25,7 @@ import tensorflow as tf
 
 from . import graph_state, tf_compat
 from .checkpoint import saves
-from .table import tables_initializer
+from .table_initialization import tables_initializer
 from .warm_start import settings, warm_start
 
 _INITIALIZERS = (

@@ -2,8 +2,9 @@
 
 import tensorflow as tf
 
-from . import constants, graph_state, initializers, table_options, tf_compat
-from .checkpoint.saveable import TableSaveable
+from . import constants, graph_state, initializers, partition, table_options, tf_compat
+from .checkpoint.saveable import saveables_of
+from .distribute import placement
 from .ops import table_ops
 
 
@@ -14,21 +15,31 @@ class EmbeddingTable:
       name: str, the table's name; also the first part of its names in a checkpoint.
       dim: int, values in an embedding.
       key_dtype: tf.int64 or tf.int32.
-      handle: scalar resource tensor. `tf.gradients(loss, table.handle)` gives a `tf.IndexedSlices`
-        whose indices are row addresses; an optimizer's `apply_gradients` takes it back.
+      handle: scalar tensor. `tf.gradients(loss, table.handle)` gives a `tf.IndexedSlices` whose
+        indices are row addresses; an optimizer's `apply_gradients` takes it back. It is the
+        table's resource, or on parameter servers a constant that stands for it.
       initializer: operation that makes the table empty and ready, as a variable's initializer.
       graph: the tf.Graph the table belongs to.
       num_buckets: int, parts the table is kept and saved in.
       is_save: bool, whether checkpoints contain the table.
+      partitions: list of Partition, one for each parameter server; of one for a table of this
+        process.
+      is_distributed: bool, whether the table lives on parameter servers.
     """
 
     def __init__(self, options, initializer):
         self._options = options
         self.graph = graph_state.outermost_graph()
+        servers = placement.current()
+        self.is_distributed = bool(servers)
+        settings = partition.Settings(options, initializer)
         with tf.device("/cpu:0"), tf.compat.v1.name_scope(options.name):
-            self.handle = self._make_handle(initializer)
-            self.initializer = table_ops.table_initialize(self.handle, self._bank(initializer))
-            self._is_initialized = table_ops.table_is_initialized(self.handle)
+            if servers:
+                self.handle = tf.zeros([], tf.float32, name="handle")
+                self.partitions = partition.on_servers(settings, servers)
+            else:
+                self.partitions = [partition.Partition(settings, (0, options.num_buckets))]
+                self.handle = self.partitions[0].handle
 
     name = property(lambda self: self._options.name)
     dim = property(lambda self: self._options.dim)
@@ -45,13 +56,17 @@ class EmbeddingTable:
     emb_size = dim
     variable = property(lambda self: self.handle)
 
+    @property
+    def initializer(self):
+        return self._all([p.initializer for p in self.partitions], lambda x: tf.group(*x))
+
     def is_initialized(self):
         """Scalar bool tensor: whether the initializer, or a restore, has run."""
-        return self._is_initialized
+        return self._all([p.is_initialized for p in self.partitions], tf.reduce_all)
 
     def size(self):
         """Scalar int64 tensor: the number of rows."""
-        return table_ops.table_size(self.handle)
+        return self._all(self._each(table_ops.table_size), tf.add_n)
 
     def capacity(self):
         """Scalar int64 tensor: the rows there is room for, which is `size()` as a table grows."""
@@ -59,36 +74,35 @@ class EmbeddingTable:
 
     def memory_bytes(self):
         """Scalar int64 tensor: bytes in use for rows, their metadata and the index."""
-        return table_ops.table_memory(self.handle)
+        return self._all(self._each(table_ops.table_memory), tf.add_n)
+
+    def statistics(self):
+        """What the table has done so far, int64 [7]; see `ops.table_statistics`."""
+        return self._all(self._each(table_ops.table_statistics), tf.add_n)
 
     def find(self, keys):
         """The addresses of int64 `keys`, int64 of the same shape; -1 for those without a row."""
-        return table_ops.table_find(self.handle, keys, insert=False)
+        found = self._each(lambda handle: table_ops.table_find(handle, keys, insert=False))
+        return self._all(found, lambda addresses: tf.reduce_max(tf.stack(addresses), axis=0))
 
     def remove(self, keys):
         """Removes the rows of int64 `keys`. Returns a scalar int64 tensor: how many there were."""
-        return table_ops.table_remove(self.handle, keys)
+        return self._all(self._each(lambda handle: table_ops.table_remove(handle, keys)), tf.add_n)
+
+    def _each(self, make):
+        """What `make` gives for the handle of each partition, where the partition lives."""
+        made = []
+        for each in self.partitions:
+            with tf.device(each.device):
+                made.append(make(each.handle))
+        return made
+
+    @staticmethod
+    def _all(parts, combine):
+        return parts[0] if len(parts) == 1 else combine(parts)
 
     def __repr__(self):
         return "EmbeddingTable(name=%r, dim=%d)" % (self.name, self.dim)
-
-    def _make_handle(self, initializer):
-        return table_ops.table_handle(
-            shared_name=self.name,
-            table_name=self.name,
-            dim=self.dim,
-            num_buckets=self.num_buckets,
-            key_dtype=self.key_dtype.name,
-            initializer_kind=initializer.kind,
-            initializer_arguments=initializer.arguments,
-            seed=initializer.seed,
-            name="handle",
-        )
-
-    def _bank(self, initializer):
-        if initializer.bank is None:
-            return tf.zeros([0, self.dim], tf.float32)
-        return initializer.bank()
 
 
 def create_table(
@@ -119,7 +133,8 @@ def create_table(
 
     Call it where the graph is built; in an Estimator that is inside model_fn, in every mode. The
     table joins the graph's resources and saveable objects, so an Estimator, a MonitoredSession or
-    `tables_initializer()` makes it ready and any Saver saves it.
+    `tables_initializer()` makes it ready and any Saver saves it. Where an Estimator trains in a
+    cluster with parameter servers, the table lives on them; see `ep.distribute`.
 
     Args:
       key_dtype: tf.int64 or tf.int32.
@@ -196,24 +211,16 @@ def create_table(
     return table
 
 
-def tables_initializer(graph=None):
-    """An operation that makes every table of `graph` (default: the default graph) empty and ready.
-
-    For a plain session, beside `tf.compat.v1.global_variables_initializer()`; Estimators and
-    MonitoredSessions do it by themselves. Do not run it after a restore.
-    """
-    tables = graph_state.of(graph).tables.values()
-    return tf.group(*[table.initializer for table in tables], name="init_tables")
-
-
 def _register(table, state):
     state.tables[table.name] = table
     state.table_of_handle[table.handle.name] = table
     graph = table.graph
     graph.add_to_collection(constants.ASCEND_GLOBAL_HASHTABLE_COLLECTION, table.handle)
-    # A table that no checkpoint restores is local: sessions run its initializer after a restore.
-    tf_compat.register_resource(
-        table.handle, table.initializer, table.is_initialized(), is_shared=table.is_save
-    )
+    for each in table.partitions:
+        # What no checkpoint restores is local: sessions run its initializer after a restore.
+        tf_compat.register_resource(
+            each.handle, each.initializer, each.is_initialized, is_shared=table.is_save
+        )
     if table.is_save:
-        graph.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, TableSaveable(table))
+        for saveable in saveables_of(table):
+            graph.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)

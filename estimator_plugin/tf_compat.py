@@ -49,3 +49,29 @@ def saver_arguments(saver):
 def is_built(saver):
     """True when `saver` has added its ops to the graph."""
     return saver._is_built
+
+
+def update_input(op, index, tensor):
+    """Makes `tensor` input `index` of the operation `op`, which no session has run yet."""
+    op._update_input(index, tensor)
+
+
+def is_inside_control_flow(graph):
+    """True in a function body of `graph`, and in a conditional or loop of it."""
+    current = ops.get_default_graph()
+    return current is not graph or current._get_control_flow_context() is not None
+
+
+def any_depends_on(tensors, operations):
+    """Whether a tensor is, or depends on, an output of one of `operations`, a set."""
+    pending = [tensor.op for tensor in tensors]
+    seen = set(pending)
+    while pending:
+        op = pending.pop()
+        if op in operations:
+            return True
+        for before in [tensor.op for tensor in op.inputs] + op.control_inputs:
+            if before not in seen:
+                seen.add(before)
+                pending.append(before)
+    return False

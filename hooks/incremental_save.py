@@ -7,8 +7,9 @@ import tensorflow as tf
 from estimator_plugin import config, graph_state, tf_compat
 from estimator_plugin.checkpoint import incremental_saver, model_version, retention
 from estimator_plugin.checkpoint.saver import StreamingSaver, stream_savers
+from estimator_plugin.distribute import cluster
 
-from . import chief, save_schedule
+from . import save_schedule
 
 _NAME = "IncrementalSaveHook"
 
@@ -111,7 +112,7 @@ class IncrementalSaveHook(tf.compat.v1.train.CheckpointSaverHook):
         self._at_start = True
 
     def begin(self):
-        self._active = chief.is_chief()
+        self._active = cluster.is_chief()
         if not self._active:
             return
         directory = self._directory or graph_state.of().model_dir

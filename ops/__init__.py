@@ -5,6 +5,15 @@ The ops work in graph mode and in tf.functions. Most users want `estimator_plugi
 """
 
 from . import gradients
+from .exchange_ops import (
+    pack_gradients,
+    route_keys,
+    serve_accumulate,
+    serve_apply_accumulated,
+    serve_lookup,
+    serve_update,
+    unpack_rows,
+)
 from .library import load
 from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .table_ops import (
@@ -26,6 +35,7 @@ from .transfer_ops import (
     table_export,
     table_import,
     table_load,
+    table_new_save,
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
@@ -35,8 +45,14 @@ __all__ = [
     "gradients",
     "has_bundle_ops",
     "load",
+    "pack_gradients",
     "restore_tables",
+    "route_keys",
     "save_tables",
+    "serve_accumulate",
+    "serve_apply_accumulated",
+    "serve_lookup",
+    "serve_update",
     "table_apply_gradients",
     "table_apply_gradients_by_key",
     "table_clear",
@@ -50,10 +66,12 @@ __all__ = [
     "table_load",
     "table_lookup",
     "table_memory",
+    "table_new_save",
     "table_remove",
     "table_save_base",
     "table_size",
     "table_statistics",
     "table_unique_lookup",
     "unique_with_counts",
+    "unpack_rows",
 ]

@@ -8,6 +8,9 @@ and several lookups of one table come out as one IndexedSlices, concatenated. It
 
 Keys, addresses and default rows have no gradient.
 
+Where a table is on parameter servers an anchor, a scalar on the worker, stands for the handle, and
+`unpack_rows` for the lookup: the indices are positions in its exchange.
+
     embeddings, addresses = table_lookup(handle, keys, dim=2, insert=True)
     gradient = tf.gradients(tf.reduce_sum(embeddings), handle)[0]
     update = table_apply_gradients(handle, [0.1, 0.0], gradient.indices, gradient.values, "sgd")
@@ -16,6 +19,12 @@ Keys, addresses and default rows have no gradient.
 import tensorflow as tf
 
 _NOT_DIFFERENTIABLE = (
+    "EpPackGradients",
+    "EpRouteKeys",
+    "EpServeAccumulate",
+    "EpServeApplyAccumulated",
+    "EpServeLookup",
+    "EpServeUpdate",
     "EpTableApplyGradients",
     "EpTableApplyGradientsByKey",
     "EpTableExport",
@@ -23,6 +32,7 @@ _NOT_DIFFERENTIABLE = (
     "EpTableHandle",
     "EpTableIsInitialized",
     "EpTableMemory",
+    "EpTableNewSave",
     "EpTableRemove",
     "EpTableSize",
     "EpTableStatistics",
@@ -48,6 +58,15 @@ def _table_unique_lookup_gradient(op, embeddings_gradient, *_):
 @tf.RegisterGradient("EpTableGather")
 def _table_gather_gradient(op, embeddings_gradient):
     return [_slices(op, embeddings_gradient, op.inputs[1]), None, None]
+
+
+@tf.RegisterGradient("EpUnpackRows")
+def _unpack_rows_gradient(op, embeddings_gradient):
+    positions, _, _ = op.inputs[-3:]
+    dim = op.get_attr("dims")[op.get_attr("table")]
+    values = tf.reshape(embeddings_gradient, [-1, dim])
+    slices = tf.IndexedSlices(values=values, indices=tf.reshape(positions, [-1]))
+    return [None] * (len(op.inputs) - 1) + [slices]
 
 
 for _op_type in _NOT_DIFFERENTIABLE:

@@ -15,6 +15,7 @@ from .transfer_ops import (
     table_export,
     table_import,
     table_load,
+    table_new_save,
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
@@ -38,6 +39,7 @@ __all__ = [
     "table_load",
     "table_lookup",
     "table_memory",
+    "table_new_save",
     "table_remove",
     "table_save_base",
     "table_size",
@@ -51,6 +53,8 @@ def table_handle(
     table_name,
     dim,
     num_buckets=64,
+    first_bucket=0,
+    end_bucket=-1,
     key_dtype="int64",
     initializer_kind="constant",
     initializer_arguments=(0.0,),
@@ -65,6 +69,9 @@ def table_handle(
       table_name: str, the name that error messages use.
       dim: int from 1 to 8192, values in an embedding.
       num_buckets: power of two from 1 to 4096, default 64.
+      first_bucket, end_bucket: ints, the half-open range of buckets that are here. Default: all of
+        them (end_bucket -1). With less the handle is a partition of the table, which finds no key
+        of another bucket and refuses to insert one.
       key_dtype: "int64" (default) or "int32": what the user's keys are; recorded in checkpoints.
       initializer_kind: how new rows start, drawn from (seed, key) alone; with initializer_arguments
         "constant" (value), "uniform" (minimum, maximum), "normal" (mean, stddev),
@@ -89,6 +96,8 @@ def table_handle(
         table_name=table_name,
         dim=dim,
         num_buckets=num_buckets,
+        first_bucket=first_bucket,
+        end_bucket=end_bucket,
         key_dtype=key_dtype,
         initializer_kind=initializer_kind,
         initializer_arguments=list(initializer_arguments),

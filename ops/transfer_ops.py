@@ -8,12 +8,39 @@ slots), `/counts` (int32 [n]) and `/last_seen` (int64 [n]).
 
 import collections
 
+import tensorflow as tf
+
 from .library import load
 
 TableContent = collections.namedtuple("TableContent", "meta bank keys rows counts last_seen")
 
 
-def table_export(handle, num_buckets, name=None):
+def table_new_save(handle, delta=False, name=None):
+    """Describes a save of a table that begins now: number, slots, and a delta's parent.
+
+    Where a table is partitioned over servers one partition describes the save for all. Nothing
+    changes until `save_tables` or `table_export` carries it out.
+
+    Args:
+      handle: scalar resource tensor, from `table_handle`.
+      delta: bool, default False. Whether the save has only what changed since the checkpoint that
+        `table_save_base` gives.
+      name: optional name of the operation.
+
+    Returns:
+      Scalar string tensor: the text that the checkpoint has as `<table>/meta`.
+
+    Raises:
+      tf.errors.FailedPreconditionError: when run, the table is uninitialized, or has nothing that a
+        delta could be relative to.
+
+    >>> meta = table_new_save(handle)
+    >>> session.run(save_tables("/tmp/model.ckpt-1", ["user"], [handle], metas=[meta]))
+    """
+    return load().ep_table_new_save(handle, delta=delta, name=name)
+
+
+def table_export(handle, num_buckets, meta=None, name=None):
     """The whole content of a table, without copying it.
 
     The tensors are views of the table's memory, which they keep alive. Keys and their number are of
@@ -22,7 +49,9 @@ def table_export(handle, num_buckets, name=None):
 
     Args:
       handle: scalar resource tensor, from `table_handle`.
-      num_buckets: int, the table's number of buckets.
+      num_buckets: int, the number of buckets that are here: the table's, or a partition's.
+      meta: scalar string tensor, from `table_new_save` of this table or of another partition of it;
+        default: from this table.
       name: optional name of the operation.
 
     Returns:
@@ -37,7 +66,10 @@ def table_export(handle, num_buckets, name=None):
     >>> session.run(content.keys)
     [array([7, 9])]
     """
-    return TableContent(*load().ep_table_export(handle=handle, num_buckets=num_buckets, name=name))
+    if meta is None:
+        meta = table_new_save(handle)
+    content = load().ep_table_export(handle, meta, num_buckets=num_buckets, name=name)
+    return TableContent(meta, *content)
 
 
 def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="", name=None):
@@ -48,7 +80,9 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="
 
     Args:
       handle: scalar resource tensor, from `table_handle`.
-      meta, bank, keys, rows, counts, last_seen: as in TableContent.
+      meta, bank, keys, rows, counts, last_seen: as in TableContent. Meta may be "", with any bank:
+        both are read from `checkpoint` then. That is for a table's partitions beyond the first, as
+        a checkpoint has one meta and bank a table.
       checkpoint: scalar string tensor, the prefix the content was read from. With it the next delta
         is relative to that checkpoint, and a delta's content is completed from the checkpoints it
         is relative to. Default "": none.
@@ -59,8 +93,9 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="
 
     Raises:
       tf.errors.InvalidArgumentError: when run, the content is of a table of another dim, key dtype,
-        number of buckets or hash; the table stays as it was. Or the arrays' shapes do not fit each
-        other; the table is empty and uninitialized then.
+        number of buckets or hash, or meta and checkpoint are both empty; the table stays as it
+        was. Or the arrays' shapes do not fit each other; the table is empty and uninitialized then.
+      tf.errors.UnimplementedError: when run, meta is empty and this is TensorFlow 1.15.
       tf.errors.DataLossError: when run, meta cannot be read, or a bucket holds a key twice or a key
         of another bucket; in the latter case the table is empty and uninitialized then.
 
@@ -80,7 +115,7 @@ def has_bundle_ops():
     return hasattr(load(), "ep_save_tables")
 
 
-def save_tables(prefix, table_names, handles, delta=False, name=None):
+def save_tables(prefix, table_names, handles, delta=False, metas=None, with_head=None, name=None):
     """Writes tables as a bundle of their own, bucket by bucket, without a copy in memory.
 
     `tf.raw_ops.MergeV2Checkpoints` joins it with the other parts of a checkpoint; until then no
@@ -92,6 +127,11 @@ def save_tables(prefix, table_names, handles, delta=False, name=None):
       handles: list of as many scalar resource tensors.
       delta: bool, default False. Only rows touched and keys removed since the checkpoint that
         `table_save_base` gives; keys in `<table>/bucket-<b>/removed`.
+      metas: list of as many scalar string tensors, each from `table_new_save` of the table or of
+        another partition of it, which say all about the saves, `delta` included. Default: from the
+        tables themselves.
+      with_head: list of as many bools: whether to write `<table>/meta` and `<table>/bank`, which
+        one partition of a table does. Default: all True.
       name: optional name of the operation.
 
     Returns:
@@ -105,7 +145,17 @@ def save_tables(prefix, table_names, handles, delta=False, name=None):
 
     >>> session.run(save_tables("/tmp/model.ckpt-1_temp/part-1", ["user"], [handle]))
     """
-    return _bundle_op("ep_save_tables")(prefix, table_names, handles, delta=delta, name=name)
+    save = _bundle_op("ep_save_tables")
+    if metas is None:
+        metas = [table_new_save(handle, delta) for handle in handles]
+    return save(
+        prefix,
+        table_names,
+        handles,
+        tf.stack(metas),
+        with_head=[True] * len(handles) if with_head is None else with_head,
+        name=name,
+    )
 
 
 def restore_tables(prefix, table_names, handles, name=None):

@@ -19,14 +19,13 @@ class TableBases:
     """The ops that commit saves and read bases; made while the graph is still open.
 
     Args:
-      tables: EmbeddingTables of the default graph.
+      partitions: Partitions of tables of the default graph.
     """
 
-    def __init__(self, tables):
+    def __init__(self, partitions):
         by_device = collections.OrderedDict()
-        for table in tables:
-            by_device.setdefault(table.handle.device, []).append(table)
-        self.tables = list(tables)
+        for partition in partitions:
+            by_device.setdefault(partition.device, []).append(partition)
         self._commits = []
         with tf.name_scope("table_bases"):
             self._prefix = tf.compat.v1.placeholder(tf.string, [], "prefix")
@@ -34,13 +33,13 @@ class TableBases:
                 with tf.device(device):
                     self._commits.append(
                         table_ops.commit_save(
-                            self._prefix, [t.name for t in group], [t.handle for t in group]
+                            self._prefix, [p.table_name for p in group], [p.handle for p in group]
                         )
                     )
             self._bases = []
-            for table in tables:
-                with tf.device(table.handle.device):
-                    self._bases.append(tuple(table_ops.table_save_base(table.handle)))
+            for partition in partitions:
+                with tf.device(partition.device):
+                    self._bases.append(tuple(table_ops.table_save_base(partition.handle)))
 
     def commit(self, session, prefix):
         """Makes `prefix`, a checkpoint on disk, the base of all tables it is the newest save of.

@@ -262,8 +262,8 @@ def _without_step(prefix):
 
 def _bases_of_graph():
     saveables = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS)
-    tables = [x.table for x in saveables if isinstance(x, TableSaveable)]
-    if tables and not table_ops.has_bundle_ops():
+    partitions = [x.partition for x in saveables if isinstance(x, TableSaveable)]
+    if partitions and not table_ops.has_bundle_ops():
         notices.warn_once("this TensorFlow cannot save deltas: all checkpoints are full ones")
         return None
-    return TableBases(tables) if tables else None
+    return TableBases(partitions) if partitions else None

@@ -25,22 +25,41 @@ def _checkpoint_of(restored):
     return reader.inputs[0] if reader.type == "RestoreV2" else ""
 
 
+def saveables_of(table):
+    """The saveable objects of an EmbeddingTable: one for each of its partitions."""
+    head = TableSaveable(table, table.partitions[0])
+    return [head] + [TableSaveable(table, p, head) for p in table.partitions[1:]]
+
+
 class TableSaveable(tf_compat.SaveableObject):
-    """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket.
+    """A partition of a table as Savers see it: four arrays a bucket, and with the first partition
+    `<table>/meta` and `<table>/bank`, which are those of the table.
 
     The specs, some hundreds, are made and the export op joins the graph when a Saver first asks for
     them, so a graph that only streams, or never saves, has none.
 
-    Attributes:
+    Args:
       table: the EmbeddingTable.
+      partition: its Partition.
+      head: the TableSaveable of its first partition; None is this one.
+
+    Attributes:
+      table, partition: as above.
+      head: the Partition that tells the others what kind of save a save is.
     """
 
-    def __init__(self, table):
+    def __init__(self, table, partition, head=None):
         self.table = table
-        self.op = table.handle
-        self.name = table.handle.op.name  # Loading a SavedModel looks it up as an operation.
+        self.partition = partition
+        self.op = partition.handle
+        self.name = partition.handle.op.name  # Loading a SavedModel looks it up as an operation.
+        self._head = head
         self._specs = None
         self._exported = None
+
+    @property
+    def head(self):
+        return self.partition if self._head is None else self._head.partition
 
     @property
     def specs(self):
@@ -50,49 +69,51 @@ class TableSaveable(tf_compat.SaveableObject):
 
     @property
     def device(self):
-        return self.table.handle.device
+        return self.partition.device
 
     def restore(self, restored_tensors, restored_shapes):
-        """An operation that replaces the table's content with `restored_tensors`."""
+        """An operation that replaces the partition's content with `restored_tensors`."""
         del restored_shapes  # A table has no shape to conform to.
-        count = self.table.num_buckets
-        arrays = [
-            restored_tensors[2 + i * count : 2 + (i + 1) * count]
-            for i in range(len(names.BUCKET_ARRAYS))
-        ]
+        checkpoint = _checkpoint_of(restored_tensors[0])
         with tf.device(self.device):
+            if self._head is None:
+                meta, bank, *arrays = restored_tensors
+            else:  # A Saver refuses to read a name twice: the op reads these two itself.
+                meta, bank, arrays = "", tf.zeros([0, self.table.dim]), restored_tensors
+            count = self.partition.num_buckets()
+            arrays = [arrays[i : i + count] for i in range(0, len(arrays), count)]
             return table_ops.table_import(
-                self.table.handle,
-                restored_tensors[0],
-                restored_tensors[1],
-                *arrays,
-                checkpoint=_checkpoint_of(restored_tensors[0]),
+                self.partition.handle, meta, bank, *arrays, checkpoint=checkpoint
             )
 
     def _make_specs(self):
         name = self.table.name
-        specs = [
-            self._spec("meta", 0, names.meta_name(name), tf.string),
-            self._spec("bank", 0, names.bank_name(name), tf.float32),
-        ]
+        specs = []
+        if self._head is None:
+            specs.append(self._spec("meta", 0, names.meta_name(name), tf.string))
+            specs.append(self._spec("bank", 0, names.bank_name(name), tf.float32))
+        begin, end = self.partition.buckets
         for array in names.BUCKET_ARRAYS:
-            for bucket in range(self.table.num_buckets):
+            for bucket in range(begin, end):
                 tensor_name = names.bucket_name(name, bucket, array)
-                specs.append(self._spec(array, bucket, tensor_name, _BUCKET_DTYPES[array]))
+                specs.append(self._spec(array, bucket - begin, tensor_name, _BUCKET_DTYPES[array]))
         return specs
 
-    def _spec(self, array, bucket, name, dtype):
+    def _spec(self, array, index, name, dtype):
         def tensor():
             value = self._export()[array]
-            return value[bucket] if isinstance(value, list) else value
+            return value[index] if isinstance(value, list) else value
 
         return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self.device)
 
     def _export(self):
         if self._exported is None:
+            meta = None if self._head is None else self._head._export()["meta"]
             graph = self.table.graph
             with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
-                outputs = table_ops.table_export(self.table.handle, self.table.num_buckets)
+                outputs = table_ops.table_export(
+                    self.partition.handle, self.partition.num_buckets(), meta
+                )
             fields = ("meta", "bank") + names.BUCKET_ARRAYS
             self._exported = {
                 field: list(value) if isinstance(value, (list, tuple)) else value

@@ -30,8 +30,9 @@ def _split(saveables):
 class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
     """The builder to give to `tf.compat.v1.train.Saver(builder=...)`; see `saver`.
 
-    Each device's tables are one shard of the checkpoint, its other saveables another. With
-    TensorFlow 1.15, which cannot stream, tables are saved as by a stock Saver.
+    Each device's tables are one shard of the checkpoint, its other saveables another; a parameter
+    server writes its own part of a table. With TensorFlow 1.15, which cannot stream, tables are
+    saved as by a stock Saver.
 
     Args:
       delta: bool, default False. Whether saves hold only what changed in tables since the last
@@ -41,6 +42,7 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
     def __init__(self, delta=False):
         super().__init__()
         self._delta = delta
+        self._metas = {}  # Table name -> meta tensor of the save that is being built.
 
     def save_op(self, filename_tensor, saveables):
         tables, others = _split(saveables)
@@ -51,13 +53,25 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         return table_ops.save_tables(
             filename_tensor,
             [x.table.name for x in tables],
-            [x.table.handle for x in tables],
-            delta=self._delta,
+            [x.partition.handle for x in tables],
+            metas=[self._meta_of(x) for x in tables],
+            with_head=[x.partition.is_head for x in tables],
         )
 
     def _build_internal(self, names_to_saveables, **kwargs):
         kwargs["sharded"] = True  # The merge of shards is what makes a save atomic.
+        self._metas = {}
         return super()._build_internal(names_to_saveables, **kwargs)
+
+    def _meta_of(self, saveable):
+        """What this save is, decided once for all partitions of a table."""
+        name = saveable.table.name
+        if name not in self._metas:
+            with tf.device(saveable.head.device):
+                self._metas[name] = table_ops.table_new_save(
+                    saveable.head.handle, delta=self._delta
+                )
+        return self._metas[name]
 
     def _GroupByDevices(self, saveables):  # noqa: N802
         tables, others = _split(saveables)
@@ -75,6 +89,6 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         if others:
             raise ValueError("tables and variables must be in shards of their own")
         restore = table_ops.restore_tables(
-            filename_tensor, [x.table.name for x in tables], [x.table.handle for x in tables]
+            filename_tensor, [x.table.name for x in tables], [x.partition.handle for x in tables]
         )
         return tf.group(restore, name=kwargs.get("name", "restore_tables"))

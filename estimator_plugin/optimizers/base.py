@@ -1,8 +1,11 @@
 """The base of the sparse optimizers: from gradients of lookups to one update op per table."""
 
+import collections
+
 import tensorflow as tf
 
 from .. import graph_state, lookup_registry, notices, validate
+from ..distribute import updates
 from ..ops import table_ops
 from . import segments
 
@@ -43,7 +46,7 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
         if not callable(learning_rate) and not isinstance(learning_rate, (tf.Tensor, tf.Variable)):
             learning_rate = validate.real(self._owner, "learning_rate", learning_rate, 0, 10)
         self._learning_rate = learning_rate
-        self._on_non_finite = validate.choice(
+        self.on_non_finite = validate.choice(
             self._owner, "on_non_finite", on_non_finite, ("reject", "skip")
         )
 
@@ -115,19 +118,35 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
           ValueError: no pair has a gradient; a pair holds no table and no address; shapes differ;
             a table has another optimizer in this graph.
         """
-        by_table = segments.segments_by_table(self._owner, grads_and_vars)
-        for table in by_table:
-            self._claim(table)
+        by_table = self.segments_by_table(grads_and_vars)
         with tf.compat.v1.name_scope(name or self._name):
-            hyperparameters = _double_vector(self.hyperparameters())
-            updates = [
-                self._update(table, pairs, hyperparameters) for table, pairs in by_table.items()
-            ]
-            train_op = _count_step(tf.group(*self.finish(updates), name="update"), global_step)
+            hyperparameters = self.hyperparameter_vector()
+            made = []
+            on_servers = collections.OrderedDict()
+            for table, pairs in by_table.items():
+                if table.is_distributed:
+                    on_servers[table] = pairs
+                else:
+                    made.append(self._update(table, pairs, hyperparameters))
+            pushes = updates.pack(on_servers, self.on_non_finite)
+            made += updates.apply(pushes, hyperparameters, self)
+            train_op = _count_step(tf.group(*self.finish(made), name="update"), global_step)
         train_ops = train_op.graph.get_collection_ref(tf.compat.v1.GraphKeys.TRAIN_OP)
         if train_op not in train_ops:
             train_ops.append(train_op)
         return train_op
+
+    def segments_by_table(self, grads_and_vars):
+        """Pairs by table, as `segments.segments_by_table` gives them; the tables are this
+        optimizer's from now on."""
+        by_table = segments.segments_by_table(self._owner, grads_and_vars)
+        for table in by_table:
+            self._claim(table)
+        return by_table
+
+    def hyperparameter_vector(self):
+        """The hyperparameters of a step, a float64 vector."""
+        return _double_vector(self.hyperparameters())
 
     def variables(self):
         """The variables of this optimizer in the default graph; slots live in the tables."""
@@ -161,14 +180,15 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
             )
 
     def _update(self, table, pairs, hyperparameters):
+        addresses = [segments.without_padding(table, addresses) for addresses, _ in pairs]
         with tf.device(table.handle.device):
             return table_ops.table_apply_gradients(
                 table.handle,
                 hyperparameters,
-                [addresses for addresses, _ in pairs],
+                addresses,
                 [gradients for _, gradients in pairs],
                 rule=self.rule,
-                on_non_finite=self._on_non_finite,
+                on_non_finite=self.on_non_finite,
             )
 
 

@@ -49,9 +49,7 @@ def segments_by_table(owner, grads_and_vars):
                 "pairs of a gradient and a table, a table's handle or an address tensor",
             )
         _check_shapes(owner, table, addresses, values)
-        segments.setdefault(table, []).append(
-            (_without_padding(table, addresses), tf.cast(values, tf.float32))
-        )
+        segments.setdefault(table, []).append((addresses, tf.cast(values, tf.float32)))
     if not segments:
         raise ValueError(
             "%s: none of %d pairs has a gradient; does the loss depend on the lookups?"
@@ -85,8 +83,9 @@ def _check_shapes(owner, table, addresses, values):
         )
 
 
-def _without_padding(table, addresses):
-    """`addresses` with the rows of the table's padding keys struck out: they take no update."""
+def without_padding(table, addresses):
+    """`addresses` with the rows of the table's padding keys struck out: they take no update. For a
+    table of this process."""
     if not table.padding_keys:
         return addresses
     with tf.control_dependencies([addresses]):  # The step's own lookup may have made the row.

@@ -32,9 +32,11 @@ def start(table, source):
     """
     chain = open_chain(source.prefix, source.name)
     _check(table, source, chain[-1].meta)
-    with table.graph.as_default(), tf.control_dependencies(None), tf.device(table.handle.device):
-        table.initializer = _load(table, source)
-    tf_compat.replace_create_op(table.handle, table.initializer)
+    for partition in table.partitions:
+        device = partition.device
+        with table.graph.as_default(), tf.control_dependencies(None), tf.device(device):
+            partition.initializer = _load(table, partition, source)
+        tf_compat.replace_create_op(partition.handle, partition.initializer)
     slots = [name for name, _ in chain[-1].meta.slots]
     tf.compat.v1.logging.info(
         "Warm-starting table: %s; prev_table: %s; checkpoint: %s; %s; slots: %s",
@@ -46,12 +48,12 @@ def start(table, source):
     )
 
 
-def _load(table, source):
-    with tf.control_dependencies([table.initializer]), tf.compat.v1.name_scope(table.name):
+def _load(table, partition, source):
+    with tf.control_dependencies([partition.initializer]), tf.compat.v1.name_scope(table.name):
         if rebucketed.is_needed():
             return rebucketed.load_rows(table, source.prefix, source.name, source.with_slots)
         rows = table_ops.table_load(
-            table.handle,
+            partition.handle,
             source.prefix,
             source.name,
             with_slots=source.with_slots,

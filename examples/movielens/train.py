@@ -1,6 +1,7 @@
 """Trains a model on MovieLens-100K, on growing tables and on `tf.Variable`s, and compares the two.
 
 python -m examples.movielens.train [--model deepfm] [--max_steps 700] [--model_dir DIR]
+python -m examples.movielens.train --cluster 2ps,2workers
 """
 
 import argparse
@@ -13,7 +14,7 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 
-from . import download, events, inputs, model, report
+from . import cluster, download, events, inputs, model, report
 
 COLUMNS = collections.OrderedDict([("hash_table", "growing tables"), ("variable", "tf.Variable")])
 EVALUATION_BATCH_SIZE = 2000
@@ -41,45 +42,59 @@ class StepTimer(tf.compat.v1.train.SessionRunHook):
         return counted / self._seconds if self._seconds > 0 else float("nan")
 
 
-def train(slices, model_name, embedding, model_dir, max_steps):
-    """Runs train_and_evaluate, then evaluates on the held-out events. Returns a `Result`."""
-    estimator = tf.estimator.Estimator(
+def make_estimator(model_name, embedding, model_dir, max_steps):
+    """The Estimator of one of `model.MODELS` on "hash_table" or "variable" embeddings."""
+    return tf.estimator.Estimator(
         model.make_model_fn(model_name, embedding),
         model_dir,
         tf.estimator.RunConfig(
             tf_random_seed=SEED,
             save_checkpoints_steps=max(max_steps // EVALUATIONS, 1),
-            keep_checkpoint_max=2,
+            keep_checkpoint_max=EVALUATIONS + 2,  # So that an evaluator may take its time.
+            experimental_max_worker_delay_secs=0,
         ),
     )
-    timer = StepTimer()
-    training = inputs.training_input_fn(*slices.train, batch_size=model.BATCH_SIZE, seed=SEED)
-    start = time.perf_counter()
+
+
+def train_and_evaluate(estimator, slices, max_steps, hooks, seed=SEED):
+    """Trains on the events of `slices`, shuffled by `seed`, and evaluates each checkpoint."""
+    validation = inputs.evaluation_input_fn(*slices.validation, batch_size=EVALUATION_BATCH_SIZE)
     tf.estimator.train_and_evaluate(
         estimator,
         tf.estimator.TrainSpec(
-            training, max_steps, hooks=[ep.hooks.ProgressHook(max_steps), timer]
+            inputs.training_input_fn(*slices.train, batch_size=model.BATCH_SIZE, seed=seed),
+            max_steps,
+            hooks=hooks,
         ),
         tf.estimator.EvalSpec(
-            inputs.evaluation_input_fn(*slices.validation, batch_size=EVALUATION_BATCH_SIZE),
-            steps=None,
-            name="validation",
-            start_delay_secs=0,
-            throttle_secs=0,
+            validation, steps=None, name="validation", start_delay_secs=0, throttle_secs=0
         ),
     )
-    seconds = time.perf_counter() - start
-    held_out = inputs.evaluation_input_fn(*slices.test, batch_size=EVALUATION_BATCH_SIZE)
-    metrics = estimator.evaluate(held_out, name="test")
+
+
+def held_out(estimator, slices, steps_per_second, seconds):
+    """The `Result` of a trained Estimator: how it does on the held-out events."""
+    test = inputs.evaluation_input_fn(*slices.test, batch_size=EVALUATION_BATCH_SIZE)
+    metrics = estimator.evaluate(test, name="test")
     checkpoint = estimator.latest_checkpoint()
     return report.Result(
         auc=metrics["auc"],
         log_loss=metrics["log_loss"],
-        steps_per_second=timer.steps_per_second(),
+        steps_per_second=steps_per_second,
         train_seconds=seconds,
         rows=report.rows_in_checkpoint(checkpoint),
         checkpoint_bytes=report.checkpoint_bytes(checkpoint),
     )
+
+
+def train(slices, model_name, embedding, model_dir, max_steps):
+    """Runs train_and_evaluate, then evaluates on the held-out events. Returns a `Result`."""
+    estimator = make_estimator(model_name, embedding, model_dir, max_steps)
+    timer = StepTimer()
+    start = time.perf_counter()
+    train_and_evaluate(estimator, slices, max_steps, [ep.hooks.ProgressHook(max_steps), timer])
+    seconds = time.perf_counter() - start
+    return held_out(estimator, slices, timer.steps_per_second(), seconds)
 
 
 def main(argv=None):
@@ -89,6 +104,8 @@ def main(argv=None):
     slices = events.make_slices(download.read_tables())
     counts = ", ".join("%d %s" % (len(part[1]), name) for name, part in slices._asdict().items())
     print("MovieLens-100K by time: %s events" % counts, flush=True)
+    if arguments.cluster:
+        return cluster.run(slices, arguments)
     results = collections.OrderedDict()
     for embedding, title in COLUMNS.items():
         print("%s on %s" % (arguments.model, title), flush=True)
@@ -105,6 +122,13 @@ def _parse(argv):
     steps = "steps of %d events; default %d" % (model.BATCH_SIZE, model.MAX_STEPS)
     parser.add_argument("--max_steps", type=int, default=model.MAX_STEPS, help=steps)
     parser.add_argument("--model_dir", help="default: a new temporary directory")
+    parser.add_argument(
+        "--cluster",
+        type=cluster.parse,
+        metavar="2ps,2workers",
+        help="train growing tables on a cluster of processes on this machine, with so many "
+        "parameter servers and so many workers beside the chief, and an evaluator",
+    )
     arguments = parser.parse_args(argv)
     if arguments.model_dir is None:
         arguments.model_dir = tempfile.mkdtemp(prefix="movielens-")

@@ -38,11 +38,6 @@ void ForEachIn(ShardRange range, const std::vector<GradientSegment<V>>& segments
   }
 }
 
-template <typename V>
-inline void AddRow(const V* __restrict__ gradient, V* __restrict__ sum, int64_t dim) {
-  for (int64_t i = 0; i < dim; ++i) sum[i] += gradient[i];
-}
-
 }  // namespace
 
 template <typename V>
@@ -126,13 +121,35 @@ EP_MULTIVERSION void GradientSums<V>::Sum(const Entry* entries, int64_t n, int64
       shard->addresses[number] = address;
       CopyBytes(entries[i].gradient, sum, row_bytes);
     } else {
-      AddRow(entries[i].gradient, sum, dim);
+      AddTo(entries[i].gradient, sum, dim);
     }
   }
   shard->size = distinct.size();
   shard->finite = estimator_plugin::AllFinite(shard->sums, shard->size * dim);
 }
 
+template <typename V>
+Status DescribeNonFinite(const std::string& table, const char* id,
+                         const std::vector<GradientSegment<V>>& segments, int64_t dim) {
+  const char* const advice =
+      "; gradients must be finite. No row was changed; on_non_finite='skip' leaves such rows alone "
+      "and goes on";
+  for (const GradientSegment<V>& segment : segments) {
+    for (int64_t i = 0; i < segment.n; ++i) {
+      const V* const gradient = segment.gradients + i * dim;
+      if (segment.addresses[i] == kNoAddress || AllFinite(gradient, dim)) continue;
+      const V* const bad = std::find_if_not(gradient, gradient + dim,
+                                            [](const V& value) { return AllFinite(&value, 1); });
+      return Error(Code::kInvalidArgument, "table '", table, "': gradients[", i, ", ",
+                   bad - gradient, "] (", id, " ", segment.addresses[i], ") is ", *bad, advice);
+    }
+  }
+  return Error(Code::kInvalidArgument, "table '", table,
+               "': the gradients of one key add up to more than a number can hold", advice);
+}
+
 template class GradientSums<float>;
+template Status DescribeNonFinite(const std::string&, const char*,
+                                  const std::vector<GradientSegment<float>>&, int64_t);
 
 }  // namespace estimator_plugin

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "distinct_set.h"
 #include "huge_buffer.h"
 #include "parallel.h"
+#include "status.h"
 
 namespace estimator_plugin {
 
@@ -61,6 +63,12 @@ class GradientSums {
   Entry* entries_ = nullptr;      // Grouped by shard.
   std::vector<int64_t> offsets_;  // [num_shards + 1]: each shard's part of entries_.
 };
+
+// The error for a sum that is not finite: it names the first gradient that is not, whose address is
+// a `id`, or says that their sum is too large.
+template <typename V>
+Status DescribeNonFinite(const std::string& table, const char* id,
+                         const std::vector<GradientSegment<V>>& segments, int64_t dim);
 
 }  // namespace estimator_plugin
 

@@ -1,4 +1,5 @@
-// Copies one embedding. Small sizes known at compile time are a few moves instead of a call.
+// Copies one embedding, or adds to it. Small sizes known at compile time are a few moves instead of
+// a call.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_ROW_COPY_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_ROW_COPY_H_
 
@@ -21,6 +22,11 @@ inline void CopyBytes(const void* from, void* to, int64_t bytes) {
     default:
       std::memcpy(to, from, static_cast<size_t>(bytes));
   }
+}
+
+template <typename V>
+inline void AddTo(const V* __restrict__ gradient, V* __restrict__ sum, int64_t dim) {
+  for (int64_t i = 0; i < dim; ++i) sum[i] += gradient[i];
 }
 
 // Asks for the first lines of a row; the hardware prefetcher fetches the rest of a long one.

@@ -18,6 +18,15 @@ struct SavedAs {
   bool exists() const { return save_id != 0; }
 };
 
+inline uint64_t DrawSaveId() {
+  std::random_device device;
+  uint64_t drawn;
+  do {
+    drawn = static_cast<uint64_t>(device()) << 32 | device();
+  } while (drawn == 0);
+  return drawn;
+}
+
 // Thread-safe.
 class SaveLedger {
  public:
@@ -35,14 +44,10 @@ class SaveLedger {
     return true;
   }
 
-  // A number for the save that begins now; the one before it can no longer be committed.
-  uint64_t Begin() {
+  // The save of this number begins now; the one before it can no longer be committed.
+  void Begin(uint64_t save_id) {
     std::lock_guard<std::mutex> lock(mutex_);
-    std::random_device device;
-    do {
-      pending_ = static_cast<uint64_t>(device()) << 32 | device();
-    } while (pending_ == 0);
-    return pending_;
+    pending_ = save_id;
   }
 
   // Whether `saved` is the save that began last; it is the base from now on.

@@ -14,10 +14,12 @@ namespace estimator_plugin {
 
 enum class Code : int {
   kOk = 0,
+  kCancelled = 1,
   kInvalidArgument = 3,
   kNotFound = 5,
   kResourceExhausted = 8,
   kFailedPrecondition = 9,
+  kAborted = 10,
   kInternal = 13,
   kDataLoss = 15,
 };

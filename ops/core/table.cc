@@ -23,6 +23,12 @@ Status CheckOptions(const TableOptions& options) {
     return Error(Code::kInvalidArgument, "table '", options.name, "': num_buckets is ", n,
                  "; it must be a power of two from 1 to ", kMaxBuckets);
   }
+  const ShardRange owned = options.owned_buckets();
+  if (owned.begin < 0 || owned.begin >= owned.end || owned.end > n) {
+    return Error(Code::kInvalidArgument, "table '", options.name, "': first_bucket and end_bucket ",
+                 "are ", options.first_bucket, " and ", options.end_bucket,
+                 "; they must be a range of its ", n, " buckets");
+  }
   return Status();
 }
 

@@ -63,18 +63,17 @@ class Table {
   // Removes everything and gives the memory back (when the last view of it is gone).
   Status Clear();
 
-  // Begins a save and hands out what it holds: begin(info), then visit(bucket, view, removed) for
-  // every bucket in order; a full save has all rows and no removed keys, a delta the rows touched
-  // and the keys removed since the base. Stops at the first error. FailedPrecondition for a delta
-  // without a base that all changes are known since; can_save_delta() says so beforehand. `visit`
-  // must not call the table: Clear, Import and a change of slots wait until Export returns. A
-  // `runner` copies a delta's rows.
-  using BeginSave = std::function<Status(const SaveInfo&)>;
+  // Describes a save of the table. FailedPrecondition for a delta unless can_save_delta().
+  Status PlanSave(SaveKind kind, SaveInfo* info) const;
+  // Begins a save that this table or another partition of it planned, and hands out its content:
+  // visit(bucket, view, removed) for every bucket here in order; a full save has all rows and no
+  // removed keys, a delta the rows touched, copied by `runner`, and the keys removed since the
+  // base. Stops at the first error. FailedPrecondition for a delta of another base. `visit` must
+  // not call the table: Clear, Import and a change of slots wait until Export returns.
   using VisitBucket =
       std::function<Status(int, const BucketView<V>&, const std::vector<int64_t>& removed)>;
-  Status Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit,
-                ParallelRunner* runner = nullptr);
-  bool can_save_delta() const;
+  Status Export(const SaveInfo& info, const VisitBucket& visit, ParallelRunner* runner = nullptr);
+  bool can_save_delta() const;  // Whether there is a base, and all changes since are known.
 
   // The checkpoint that the save of this number went into is whole: it is the base of the next
   // delta. Whether it is the base now: false, and nothing happens, when a later save began.
@@ -82,14 +81,16 @@ class Table {
   SavedAs base() const { return saves_.base(); }
 
   // Replaces the whole content: drops all rows, takes over `layout`, then calls load_part(i) for
-  // each part, in parallel, which calls ImportRows for part i alone. `saved` is the checkpoint that
-  // the rows come from, if the table goes on from it; else all rows count as changed. After an
-  // error the table is empty. REQUIRES: num_parts divides the number of buckets.
+  // each part with buckets of its own, in parallel, which calls ImportRows for part i alone.
+  // `saved` is the checkpoint that the rows come from, if the table goes on from it; else all rows
+  // count as changed. After an error the table is empty. REQUIRES: num_parts divides the number of
+  // buckets.
   Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
                 ParallelRunner* runner, const std::function<Status(int)>& load_part);
-  // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets; a row that is
-  // there is replaced. REQUIRES: called from within Import, oldest rows first. DataLoss for a key
-  // of another part or kNoKey, and in an empty part for a key that comes twice.
+  // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets: a row that is
+  // there is replaced, one of another partition left out. REQUIRES: called from within Import,
+  // oldest rows first. DataLoss for a key of another part or kNoKey, and in an empty part for a
+  // key that comes twice.
   Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
 
   RowLayout layout() const;
@@ -106,17 +107,15 @@ class Table {
 
   Status InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses, V* embeddings,
                        ParallelRunner* runner);
-  // Turns a few of the places that rows have filled into huge pages.
-  void MakeHugePages();
+  void MakeHugePages();  // In a few of the places that rows have filled.
   // REQUIRES: rows_lock_ is held exclusively.
   Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, int64_t* addresses,
                           V* embeddings);
   // Sets shard->rows; an error for an address that names no live row.
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
-  // What is wrong with an address that names no live row.
-  Status BadAddress(int64_t address) const;
-  bool RemoveRow(int64_t key);         // REQUIRES: rows_lock_ is held exclusively.
-  void ReuseBuckets(bool same_width);  // Drops all rows. REQUIRES: as MakeBuckets.
+  Status BadAddress(int64_t address) const;  // What is wrong with one that names no live row.
+  bool RemoveRow(int64_t key);               // REQUIRES: rows_lock_ is held exclusively.
+  void ReuseBuckets(bool same_width);        // Drops all rows. REQUIRES: as MakeBuckets.
   Status FillBucket(int bucket, const ImportedRows<V>& rows);
   Status MisplacedKey(int64_t key, ShardRange buckets) const;
   Status RepeatedKey(int64_t key, ShardRange buckets) const;

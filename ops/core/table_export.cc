@@ -43,12 +43,23 @@ class ViewArrays {
   char* next_;
 };
 
+// The layout that rows have in the table, and the one that they have in the save.
+struct Layouts {
+  const RowLayout& mine;
+  const RowLayout& saved;
+
+  bool same() const { return SameSlotNames(mine.slots, saved.slots); }
+};
+
 // Rows that do not lie side by side in their bucket.
 template <typename V>
-BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector<uint32_t>& rows) {
+BucketView<V> CopyRows(const Bucket<V>& bucket, const Layouts& layouts,
+                       const std::vector<uint32_t>& rows) {
   const RowStore& store = *bucket.store;
   const int64_t n = static_cast<int64_t>(rows.size());
-  const int64_t row_bytes = store.row_bytes();
+  const int64_t width = layouts.saved.width();
+  const bool same = layouts.same();
+  const int64_t row_bytes = width * static_cast<int64_t>(sizeof(V));
   const auto memory = std::make_shared<ViewArrays>(n * (row_bytes + RowStore::kMetadataBytes));
   int64_t* const keys = memory->template Take<int64_t>(n);
   V* const values = memory->template Take<V>(n * width);
@@ -58,12 +69,16 @@ BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kRowsAhead < rows.size()) {
       const uint32_t ahead = rows[i + kRowsAhead];
-      PrefetchBytes(store.row(ahead), row_bytes);
+      PrefetchBytes(store.row(ahead), store.row_bytes());
       __builtin_prefetch(store.keys() + ahead);
     }
     const uint32_t row = rows[i];
     keys[i] = store.keys()[row];
-    std::memcpy(values + i * width, store.row(row), row_bytes);
+    if (same) {
+      std::memcpy(values + i * width, store.row(row), row_bytes);
+    } else {
+      ConvertRow(layouts.mine, bucket.row(row), layouts.saved, values + i * width);
+    }
     counts[i] = has_usage ? store.counts()[row] : 0;
     last_seen[i] = has_usage ? store.last_seen()[row] : 0;
   }
@@ -86,11 +101,13 @@ std::vector<uint32_t> LiveRowsOf(const RowStore& store) {
   return rows;
 }
 
-// All rows: in place, unless freed ones lie among them.
+// All rows: in place, unless freed ones lie among them or they have other slots than the save.
 template <typename V>
-BucketView<V> ViewRows(const Bucket<V>& bucket, int64_t width) {
+BucketView<V> ViewRows(const Bucket<V>& bucket, const Layouts& layouts) {
   const RowStore& store = *bucket.store;
-  if (store.live() != store.used()) return CopyRows(bucket, width, LiveRowsOf(store));
+  if (store.live() != store.used() || !layouts.same()) {
+    return CopyRows(bucket, layouts, LiveRowsOf(store));
+  }
   BucketView<V> view;
   view.owner = store.Pin();
   view.rows = store.live();
@@ -109,27 +126,28 @@ struct BucketPart {
 };
 
 template <typename V>
-BucketPart<V> TakeAll(Bucket<V>* bucket, int64_t width) {
+BucketPart<V> TakeAll(Bucket<V>* bucket, const Layouts& layouts) {
   bucket->changes.Capture();
-  return {ViewRows(*bucket, width), {}};
+  return {ViewRows(*bucket, layouts), {}};
 }
 
-// Captures the changes of buckets from `begin` on, until they are worth copying, and copies them on
-// all threads. REQUIRES: no other thread changes rows.
+// Captures the changes of buckets from the front of `range` on, until they are worth copying, and
+// copies them on all threads. REQUIRES: no other thread changes rows.
 template <typename V>
 std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<V>>>& buckets,
-                                       int begin, int64_t width, ParallelRunner* runner) {
+                                       ShardRange range, const Layouts& layouts,
+                                       ParallelRunner* runner) {
   std::vector<std::vector<uint32_t>> rows;
   int64_t bytes = 0;
-  for (size_t b = begin; b < buckets.size() && bytes < kCopiedAtOnce; ++b) {
+  for (int64_t b = range.begin; b < range.end && bytes < kCopiedAtOnce; ++b) {
     buckets[b]->changes.Capture();
     rows.push_back(buckets[b]->changes.CapturedRows());
     bytes += static_cast<int64_t>(rows.back().size()) * buckets[b]->store->row_bytes();
   }
   std::vector<BucketPart<V>> parts(rows.size());
   runner->Run(static_cast<int>(rows.size()), [&](int i) {
-    const Bucket<V>& bucket = *buckets[begin + i];
-    parts[i] = {CopyRows(bucket, width, rows[i]), bucket.changes.captured_removals()};
+    const Bucket<V>& bucket = *buckets[range.begin + i];
+    parts[i] = {CopyRows(bucket, layouts, rows[i]), bucket.changes.captured_removals()};
   });
   return parts;
 }
@@ -171,29 +189,41 @@ bool Table<V>::can_save_delta() const {
 }
 
 template <typename V>
-Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit,
-                        ParallelRunner* runner) {
+Status Table<V>::PlanSave(SaveKind kind, SaveInfo* info) const {
   const bool delta = kind == SaveKind::kDelta;
   if (delta && !can_save_delta()) {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "' has no whole checkpoint that all changes since are known of; save a full one");
   }
+  *info = {kind, layout(), DrawSaveId(), delta ? saves_.base() : SavedAs()};
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::Export(const SaveInfo& info, const VisitBucket& visit, ParallelRunner* runner) {
+  const bool delta = info.kind == SaveKind::kDelta;
+  if (delta && (!can_save_delta() || saves_.base().save_id != info.parent.save_id)) {
+    return Error(Code::kFailedPrecondition, "table '", options_.name, "': not all changes since ",
+                 "save ", info.parent.save_id, " are known, which the delta is to be relative to; ",
+                 "save a full one");
+  }
   SharedLock layout(&layout_lock_);
-  SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs()};
-  EP_RETURN_IF_ERROR(begin(info));
+  const Layouts layouts = {layout_, info.layout};
+  saves_.Begin(info.save_id);
+  const ShardRange owned = options_.owned_buckets();
   InlineRunner here;
-  for (int b = 0; b < options_.num_buckets;) {
+  for (int64_t b = owned.begin; b < owned.end;) {
     std::vector<BucketPart<V>> parts;
     {
       ExclusiveLock lock(&rows_lock_);
       if (delta) {
-        parts = TakeChanges(buckets_, b, layout_.width(), runner == nullptr ? &here : runner);
+        parts = TakeChanges(buckets_, {b, owned.end}, layouts, runner == nullptr ? &here : runner);
       } else {
-        parts.push_back(TakeAll(buckets_[b].get(), layout_.width()));
+        parts.push_back(TakeAll(buckets_[b].get(), layouts));
       }
     }
     for (BucketPart<V>& part : parts) {
-      EP_RETURN_IF_ERROR(visit(b++, part.view, part.removed));
+      EP_RETURN_IF_ERROR(visit(static_cast<int>(b++), part.view, part.removed));
       part = BucketPart<V>();  // The visitor keeps what it needs.
     }
   }

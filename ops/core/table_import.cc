@@ -23,12 +23,16 @@ Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, int n
   const RowLayout old_layout = layout_;
   layout_ = new_layout;
   ReuseBuckets(old_layout.width() == new_layout.width());
-  const int shards = std::min(num_parts, runner->max_shards());
+  const ShardRange owned = options_.owned_buckets();
+  const int64_t part_buckets = options_.num_buckets / num_parts;
+  const int64_t first_part = owned.begin / part_buckets;
+  const int64_t parts_here = (owned.end - 1) / part_buckets + 1 - first_part;
+  const int shards = static_cast<int>(std::min<int64_t>(parts_here, runner->max_shards()));
   std::vector<Status> statuses(shards);
   runner->Run(shards, [&](int shard) {
-    const ShardRange parts = RangeOfShard(num_parts, shards, shard);
+    const ShardRange parts = RangeOfShard(parts_here, shards, shard);
     for (int64_t p = parts.begin; p < parts.end && statuses[shard].ok(); ++p) {
-      statuses[shard] = load_part(static_cast<int>(p));
+      statuses[shard] = load_part(static_cast<int>(first_part + p));
     }
   });
   for (const auto& bucket : buckets_) {
@@ -135,12 +139,14 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     const uint32_t row = bucket->index.Remove(rows.removed[i], MixKey(rows.removed[i]));
     if (row != kNoRow) bucket->store->Free(row);
   }
+  const ShardRange owned = options_.owned_buckets();
   for (int64_t i = 0; i < rows.rows; ++i) {
     const int64_t key = rows.keys[i];
     const int number = BucketOfHash(MixKey(key), bucket_shift_);
     if (key == kNoKey || number < buckets.begin || number >= buckets.end) {
       return MisplacedKey(key, buckets);
     }
+    if (number < owned.begin || number >= owned.end) continue;
     uint32_t row;
     bool found;
     EP_RETURN_IF_ERROR(FindOrAddRow(key, buckets_[number].get(), &row, &found));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "initializer.h"
+#include "parallel.h"
 #include "row_layout.h"
 #include "save_ledger.h"
 
@@ -15,7 +16,14 @@ struct TableOptions {
   std::string name;
   int64_t dim = 0;
   int num_buckets = 64;  // A power of two, 1 to 4096; fixed for the table's life.
+  // The buckets that are here: a partition of the table, on one of several servers, has a range.
+  int first_bucket = 0;
+  int end_bucket = -1;  // -1: num_buckets.
   InitializerSpec initializer;
+
+  ShardRange owned_buckets() const {
+    return {first_bucket, end_bucket == -1 ? num_buckets : end_bucket};
+  }
 };
 
 struct TableStats {
@@ -40,6 +48,7 @@ struct UpdateResult {
 
 enum class SaveKind { kFull, kDelta };
 
+// What the parts of a save have in common, on however many servers the table's partitions are.
 struct SaveInfo {
   SaveKind kind;
   RowLayout layout;  // Of all rows of the save.

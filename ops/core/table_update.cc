@@ -14,27 +14,6 @@ namespace {
 
 constexpr int64_t kRowsAhead = 6;
 
-// What is wrong when a sum is not finite: the first gradient that is not, or their sum.
-template <typename V>
-Status DescribeNonFinite(const std::string& table, const std::vector<GradientSegment<V>>& segments,
-                         int64_t dim) {
-  const char* const advice =
-      "; gradients must be finite. No row was changed; on_non_finite='skip' leaves such rows alone "
-      "and goes on";
-  for (const GradientSegment<V>& segment : segments) {
-    for (int64_t i = 0; i < segment.n; ++i) {
-      const V* const gradient = segment.gradients + i * dim;
-      if (segment.addresses[i] == kNoAddress || AllFinite(gradient, dim)) continue;
-      const V* const bad = std::find_if_not(gradient, gradient + dim,
-                                            [](const V& value) { return AllFinite(&value, 1); });
-      return Error(Code::kInvalidArgument, "table '", table, "': gradients[", i, ", ",
-                   bad - gradient, "] (address ", segment.addresses[i], ") is ", *bad, advice);
-    }
-  }
-  return Error(Code::kInvalidArgument, "table '", table,
-               "': the gradients of one key add up to more than a number can hold", advice);
-}
-
 struct ShardResult {
   int64_t updated = 0;
   int64_t skipped = 0;
@@ -85,7 +64,7 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
   typename ScratchPool<GradientSums<V>>::Lease sums(ScratchPool<GradientSums<V>>::Global());
   sums->Build(segments, dim(), runner);
   if (on_non_finite == OnNonFinite::kReject && !sums->AllFinite()) {
-    return DescribeNonFinite(options_.name, segments, dim());
+    return DescribeNonFinite(options_.name, "address", segments, dim());
   }
   const int shards = sums->num_shards();
 

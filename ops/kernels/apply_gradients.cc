@@ -1,14 +1,13 @@
 // EpTableApplyGradients, EpTableApplyGradientsByKey: one optimizer update per row.
 
-#include <atomic>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "../core/finite.h"
-#include "../core/update_rule.h"
 #include "input_checks.h"
 #include "intra_op_runner.h"
+#include "row_updater.h"
 #include "shapes.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
@@ -38,34 +37,16 @@ tf::Status ApplyGradientsShape(InferenceContext* c) {
   return tf::Status();
 }
 
-using Segments = std::vector<GradientSegment<Value>>;
-
 // What both ops share. A segment's `addresses` are what came in: addresses, or keys.
 class ApplyGradientsBase : public ReadyTableKernel {
  public:
   explicit ApplyGradientsBase(tf::OpKernelConstruction* ctx)
-      : ReadyTableKernel(ctx),
-        num_segments_(AttrOf<tf::int32>(ctx, "N")),
-        rule_(AttrOf<std::string>(ctx, "rule")),
-        on_non_finite_(AttrOf<std::string>(ctx, "on_non_finite") == "skip" ? OnNonFinite::kSkip
-                                                                           : OnNonFinite::kReject) {
-  }
+      : ReadyTableKernel(ctx), num_segments_(AttrOf<tf::int32>(ctx, "N")), updater_(ctx) {}
 
  protected:
   virtual const char* IdArgument() const = 0;
 
-  OnNonFinite on_non_finite() const { return on_non_finite_; }
-
-  Status ReadRule(tf::OpKernelContext* ctx, const TableResource& resource,
-                  std::unique_ptr<UpdateRule<Value>>* rule) const {
-    const tf::Tensor& input = ctx->input(kHyperparameters);
-    EP_RETURN_IF_ERROR(CheckVector(resource, "hyperparameters", input));
-    const double* values = input.flat<double>().data();
-    const std::vector<double> hyperparameters(values, values + input.NumElements());
-    const Status made = MakeUpdateRule(rule_, hyperparameters, rule);
-    if (made.ok()) return made;
-    return Error(made.code(), "table '", resource.name(), "': ", made.message());
-  }
+  RowUpdater* updater() { return &updater_; }
 
   Status ReadSegments(tf::OpKernelContext* ctx, const TableResource& resource,
                       Segments* segments) const {
@@ -84,29 +65,9 @@ class ApplyGradientsBase : public ReadyTableKernel {
                  total, " ids in all, want fewer than 2^32");
   }
 
-  Status Update(TableResource* resource, const UpdateRule<Value>& rule, const Segments& segments,
-                ParallelRunner* runner) {
-    UpdateResult result;
-    EP_RETURN_IF_ERROR(
-        resource->table()->ApplyGradients(rule, segments, on_non_finite_, runner, &result));
-    // Said once: said every step it would flood the log.
-    if (result.slots_changed && !reported_slots_.exchange(true)) {
-      LOG(WARNING) << "table '" << resource->name() << "': its rows had the slots of another "
-                   << "optimizer than '" << rule_ << "'; slots it lacks start fresh";
-    }
-    if (result.skipped_rows > 0 && !reported_skips_.exchange(true)) {
-      LOG(WARNING) << "table '" << resource->name() << "': " << result.skipped_rows
-                   << " rows were not updated, their gradients are not finite";
-    }
-    return Status();
-  }
-
  private:
   const int num_segments_;
-  const std::string rule_;
-  const OnNonFinite on_non_finite_;
-  std::atomic<bool> reported_slots_{false};
-  std::atomic<bool> reported_skips_{false};
+  RowUpdater updater_;
 };
 
 class ApplyGradientsOp : public ApplyGradientsBase {
@@ -118,11 +79,11 @@ class ApplyGradientsOp : public ApplyGradientsBase {
 
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
     std::unique_ptr<UpdateRule<Value>> rule;
-    EP_RETURN_IF_ERROR(ReadRule(ctx, *resource, &rule));
+    EP_RETURN_IF_ERROR(updater()->MakeRule(*resource, ctx->input(kHyperparameters), &rule));
     Segments segments;
     EP_RETURN_IF_ERROR(ReadSegments(ctx, *resource, &segments));
     IntraOpRunner runner(ctx);
-    return Update(resource, *rule, segments, &runner);
+    return updater()->Update(resource, *rule, segments, &runner);
   }
 };
 
@@ -149,7 +110,7 @@ class ApplyGradientsByKeyOp : public ApplyGradientsBase {
 
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
     std::unique_ptr<UpdateRule<Value>> rule;
-    EP_RETURN_IF_ERROR(ReadRule(ctx, *resource, &rule));
+    EP_RETURN_IF_ERROR(updater()->MakeRule(*resource, ctx->input(kHyperparameters), &rule));
     Segments keys;
     EP_RETURN_IF_ERROR(ReadSegments(ctx, *resource, &keys));
     IntraOpRunner runner(ctx);
@@ -161,19 +122,19 @@ class ApplyGradientsByKeyOp : public ApplyGradientsBase {
     EP_RETURN_IF_ERROR(FindRows(resource, keys, &addresses, &runner));
     Segments segments = keys;
     for (size_t i = 0; i < keys.size(); ++i) segments[i].addresses = Int64Data(addresses[i]);
-    return Update(resource, *rule, segments, &runner);
+    return updater()->Update(resource, *rule, segments, &runner);
   }
 
   // Nearly always every key has its row already, from the lookup before.
   Status FindRows(TableResource* resource, const Segments& keys, std::vector<tf::Tensor>* addresses,
-                  ParallelRunner* runner) const {
+                  ParallelRunner* runner) {
     bool missing = false;
     for (size_t i = 0; i < keys.size(); ++i) {
       EP_RETURN_IF_ERROR(Find(resource, keys[i], OnMissing::kDefault, &(*addresses)[i], runner));
       missing = missing || LacksRow(keys[i], (*addresses)[i]);
     }
     if (!missing) return Status();
-    if (on_non_finite() == OnNonFinite::kReject) {  // An update that fails adds no rows.
+    if (updater()->on_non_finite() == OnNonFinite::kReject) {  // An update that fails adds no rows.
       for (const auto& segment : keys) EP_RETURN_IF_ERROR(CheckFiniteByKey(*resource, segment));
     }
     for (size_t i = 0; i < keys.size(); ++i) {

@@ -81,21 +81,29 @@ constexpr int64_t kBytesPerShard = 8 << 20;
 class SaveTablesOp : public BundleKernel {
  public:
   explicit SaveTablesOp(tf::OpKernelConstruction* ctx)
-      : BundleKernel(ctx), kind_(AttrOf<bool>(ctx, "delta") ? SaveKind::kDelta : SaveKind::kFull) {}
+      : BundleKernel(ctx), with_head_(AttrOf<std::vector<bool>>(ctx, "with_head")) {}
 
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
                const std::vector<NamedTable>& tables) override {
+    const tf::Tensor& metas = ctx->input(ctx->num_inputs() - 1);
+    const int64_t n = static_cast<int64_t>(tables.size());
+    if (metas.dims() != 1 || metas.NumElements() != n ||
+        static_cast<int64_t>(with_head_.size()) != n) {
+      return Error(Code::kInvalidArgument, "EpSaveTables: metas has shape ",
+                   metas.shape().DebugString(), " and with_head ", with_head_.size(),
+                   " values, want as many as tables: ", n);
+    }
     const auto& workers = *ctx->device()->tensorflow_cpu_worker_threads();
     int64_t bytes = 0;
     for (const NamedTable& table : tables) bytes += table.resource->MemoryUsed();
     const int64_t shards = std::min<int64_t>(workers.num_threads, 1 + bytes / kBytesPerShard);
     IntraOpRunner runner(ctx);
     ShardedBundleWriter writer(ctx->env(), prefix, static_cast<int>(shards), workers.workers);
-    for (const NamedTable& table : tables) {
-      EP_RETURN_IF_ERROR(Saving(table.name, prefix, table.resource->WhileReady([&] {
-        return Save(table, &writer, &runner);
-      })));
+    for (int64_t i = 0; i < n; ++i) {
+      const std::string meta(metas.vec<tf::tstring>()(i));
+      const auto save = [&] { return Save(tables[i], meta, with_head_[i], &writer, &runner); };
+      EP_RETURN_IF_ERROR(Saving(tables[i].name, prefix, tables[i].resource->WhileReady(save)));
     }
     return Saving(tables.back().name, prefix, writer.Finish());
   }
@@ -106,29 +114,31 @@ class SaveTablesOp : public BundleKernel {
                  "': ", status.message());
   }
 
-  Status Save(const NamedTable& table, ShardedBundleWriter* writer, ParallelRunner* runner) const {
-    int64_t width = 0;
-    const auto begin = [&](const SaveInfo& info) {
-      width = info.layout.width();
-      return writer->Add(0, {{MetaTensorName(table.name), MetaTensor(*table.resource, info)},
-                             {BankTensorName(table.name), BankTensor(*table.resource)}});
-    };
+  static Status Save(const NamedTable& table, const std::string& meta, bool with_head,
+                     ShardedBundleWriter* writer, ParallelRunner* runner) {
+    SaveInfo info;
+    EP_RETURN_IF_ERROR(ParseSave(*table.resource, meta, &info));
+    if (with_head) {
+      EP_RETURN_IF_ERROR(
+          writer->Add(0, {{MetaTensorName(table.name), ScalarTensor(meta)},
+                          {BankTensorName(table.name), BankTensor(*table.resource)}}));
+    }
     const auto visit = [&](int bucket, const BucketView<Value>& view,
                            const std::vector<int64_t>& removed) {
-      const RowTensors tensors = ViewTensors(view, width);
+      const RowTensors tensors = ViewTensors(view, info.layout.width());
       ShardedBundleWriter::NamedTensors named;
       for (RowArray array : kRowArrays) {
         named.emplace_back(BucketTensorName(table.name, bucket, NameOf(array)), tensors.of(array));
       }
-      if (kind_ == SaveKind::kDelta) {
+      if (info.kind == SaveKind::kDelta) {
         named.emplace_back(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
       }
       return writer->Add(bucket % writer->num_shards(), std::move(named));
     };
-    return table.resource->table()->Export(kind_, begin, visit, runner);
+    return table.resource->table()->Export(info, visit, runner);
   }
 
-  const SaveKind kind_;
+  const std::vector<bool> with_head_;
 };
 
 class RestoreTablesOp : public BundleKernel {
@@ -216,11 +226,16 @@ REGISTER_OP("EpSaveTables")
     .Input("prefix: string")
     .Input("table_names: string")
     .Input("handles: N * resource")
+    .Input("metas: string")
     .Attr("N: int >= 1")
-    .Attr("delta: bool = false")
+    .Attr("with_head: list(bool)")
     .SetIsStateful()
     .SetShapeFn(TablesInBundleShape)
-    .Doc("Writes tables as a bundle of their own, for MergeV2Checkpoints to join with others.");
+    .Doc(
+        "Writes tables, or partitions of them, as a bundle of their own, for MergeV2Checkpoints to "
+        "join with others: the saves that `metas`, of EpTableNewSave, describe. What all "
+        "partitions "
+        "of a table share is written where `with_head` says so.");
 
 REGISTER_OP("EpRestoreTables")
     .Input("prefix: string")

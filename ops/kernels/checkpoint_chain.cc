@@ -60,7 +60,8 @@ Status TableInCheckpoint::Open(tf::Env* env, const std::string& table, const std
   std::unique_ptr<TableInCheckpoint> made(new TableInCheckpoint(env, table, prefix));
   tf::Tensor meta;
   EP_RETURN_IF_ERROR(made->readers_.ReadHead(table, &meta, &made->bank_));
-  const Status parsed = ParseMeta(table, meta, &made->meta_);
+  const std::string text(meta.scalar<tf::tstring>()());
+  const Status parsed = ParseMeta(table, text, &made->meta_);
   if (!parsed.ok()) {
     return Error(parsed.code(), "checkpoint '", prefix, "': ", parsed.message());
   }

@@ -33,7 +33,7 @@ class TableClearOp : public ReadyTableKernel {
 
  private:
   Status RunReady(tf::OpKernelContext*, TableResource* resource) override {
-    return resource->table()->Clear();
+    return resource->Clear();
   }
 };
 

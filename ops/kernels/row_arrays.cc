@@ -102,21 +102,41 @@ Status ImportTensors(TableResource* resource, int part, int num_parts, const Row
   return resource->table()->ImportRows(part, num_parts, rows);
 }
 
-tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info) {
-  tf::Tensor meta(tf::DT_STRING, tf::TensorShape({}));
-  meta.scalar<tf::tstring>()() = SerializeTableMeta(resource.Meta(info));
-  return meta;
+std::string MetaText(const TableResource& resource, const SaveInfo& info) {
+  return SerializeTableMeta(resource.Meta(info));
 }
 
-Status ParseMeta(const std::string& table, const tf::Tensor& tensor, TableMeta* meta) {
-  const Status parsed = ParseTableMeta(std::string(tensor.scalar<tf::tstring>()()), meta);
+Status ParseMeta(const std::string& table, const std::string& text, TableMeta* meta) {
+  const Status parsed = ParseTableMeta(text, meta);
   if (parsed.ok()) return parsed;
   return Error(parsed.code(), "table '", table, "': ", AsciiOnly(parsed.message()));
+}
+
+Status ParseSave(const TableResource& resource, const std::string& text, SaveInfo* info) {
+  TableMeta meta;
+  EP_RETURN_IF_ERROR(ParseMeta(resource.name(), text, &meta));
+  const TableOptions& options = resource.config().options;
+  if (meta.layout.dim != options.dim || meta.num_buckets != options.num_buckets) {
+    return Error(Code::kInvalidArgument, "table '", resource.name(), "': the meta of the save is ",
+                 "of a table of dim ", meta.layout.dim, " and ", meta.num_buckets,
+                 " buckets; this one has dim ", options.dim, " and ", options.num_buckets);
+  }
+  info->kind = meta.is_delta() ? SaveKind::kDelta : SaveKind::kFull;
+  info->layout = meta.layout;
+  info->save_id = meta.save_id;
+  info->parent = {meta.parent_id, meta.parent};
+  return Status();
 }
 
 tf::Tensor KeysTensor(const std::vector<int64_t>& keys) {
   tf::Tensor tensor(tf::DT_INT64, tf::TensorShape({static_cast<int64_t>(keys.size())}));
   std::copy(keys.begin(), keys.end(), Int64Data(&tensor));
+  return tensor;
+}
+
+tf::Tensor ScalarTensor(const std::string& text) {
+  tf::Tensor tensor(tf::DT_STRING, tf::TensorShape({}));
+  tensor.scalar<tf::tstring>()() = text;
   return tensor;
 }
 

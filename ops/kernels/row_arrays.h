@@ -45,11 +45,14 @@ Status ImportTensors(TableResource* resource, int part, int num_parts, const Row
                      int64_t saved_width, const RowTensors& tensors, const tf::Tensor& removed);
 
 // What a checkpoint holds of a table beside the rows.
-tf::Tensor MetaTensor(const TableResource& resource, const SaveInfo& info);
-// The reverse of MetaTensor. `tensor` is a scalar string.
-Status ParseMeta(const std::string& table, const tf::Tensor& tensor, TableMeta* meta);
+std::string MetaText(const TableResource& resource, const SaveInfo& info);
+// The reverse of MetaText.
+Status ParseMeta(const std::string& table, const std::string& text, TableMeta* meta);
+// The save that the text of a meta describes. InvalidArgument if it is another table's.
+Status ParseSave(const TableResource& resource, const std::string& text, SaveInfo* info);
 tf::Tensor BankTensor(const TableResource& resource);
 tf::Tensor KeysTensor(const std::vector<int64_t>& keys);
+tf::Tensor ScalarTensor(const std::string& text);
 
 }  // namespace estimator_plugin
 

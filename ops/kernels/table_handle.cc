@@ -37,6 +37,8 @@ TableConfig ConfigFromAttrs(tf::OpKernelConstruction* ctx) {
   config.options.name = AttrOf<std::string>(ctx, "table_name");
   config.options.dim = AttrOf<TfInt64>(ctx, "dim");
   config.options.num_buckets = AttrOf<tf::int32>(ctx, "num_buckets");
+  config.options.first_bucket = AttrOf<tf::int32>(ctx, "first_bucket");
+  config.options.end_bucket = AttrOf<tf::int32>(ctx, "end_bucket");
   config.key_dtype = AttrOf<std::string>(ctx, "key_dtype");
   InitializerSpec& initializer = config.options.initializer;
   initializer.kind = AttrOf<std::string>(ctx, "initializer_kind");
@@ -114,6 +116,8 @@ REGISTER_OP("EpTableHandle")
     .Attr("table_name: string")
     .Attr("dim: int")
     .Attr("num_buckets: int = 64")
+    .Attr("first_bucket: int = 0")
+    .Attr("end_bucket: int = -1")
     .Attr("key_dtype: string = 'int64'")
     .Attr("initializer_kind: string = 'constant'")
     .Attr("initializer_arguments: list(float) = [0.0]")
@@ -121,7 +125,9 @@ REGISTER_OP("EpTableHandle")
     .Output("handle: resource")
     .SetIsStateful()
     .SetShapeFn(TableHandleShape)
-    .Doc("The table of this name, made at the first run; the same shared_name gives the same one.");
+    .Doc(
+        "The table of this name, made at the first run; the same shared_name gives the same one. "
+        "With a range of buckets it is a partition, one of several servers' parts of a table.");
 
 REGISTER_OP("EpTableInitialize")
     .Input("handle: resource")

@@ -10,28 +10,29 @@
 
 namespace estimator_plugin {
 
-// A kernel whose work is a core Status. No exception leaves it.
+// No exception leaves a kernel.
+template <typename Work>
+Status WithoutExceptions(const tf::OpKernel& kernel, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Error(Code::kResourceExhausted, "out of memory in ", kernel.type_string(), " '",
+                 kernel.name(), "'");
+  }
+}
+
+// A kernel whose work is a core Status.
 class StatusKernel : public tf::OpKernel {
  public:
   explicit StatusKernel(tf::OpKernelConstruction* ctx) : OpKernel(ctx) {}
 
   void Compute(tf::OpKernelContext* ctx) final {
-    const Status status = RunWithoutExceptions(ctx);
+    const Status status = WithoutExceptions(*this, [&] { return Run(ctx); });
     if (!status.ok()) ctx->CtxFailure(ToTensorFlow(status));
   }
 
  protected:
   virtual Status Run(tf::OpKernelContext* ctx) = 0;
-
- private:
-  Status RunWithoutExceptions(tf::OpKernelContext* ctx) {
-    try {
-      return Run(ctx);
-    } catch (const std::bad_alloc&) {
-      return Error(Code::kResourceExhausted, "out of memory in ", type_string(), " '",
-                   OpKernel::name(), "'");
-    }
-  }
 };
 
 // A kernel whose input 0 is a table's handle.
@@ -72,6 +73,14 @@ T AttrOf(tf::OpKernelConstruction* ctx, const char* name) {
   T value{};
   const tf::Status status = ctx->GetAttr(name, &value);
   if (!status.ok()) ctx->CtxFailure(status);
+  return value;
+}
+
+// The same in a shape function. REQUIRES: the op has an attr of this name and type.
+template <typename T>
+T AttrOf(tf::shape_inference::InferenceContext* c, const char* name) {
+  T value{};
+  TF_CHECK_OK(c->GetAttr(name, &value));
   return value;
 }
 

@@ -17,6 +17,10 @@ std::string InitializerText(const InitializerSpec& spec) {
   return out.str();
 }
 
+std::string RangeText(ShardRange buckets) {
+  return std::to_string(buckets.begin) + " to " + std::to_string(buckets.end - 1);
+}
+
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -56,6 +60,8 @@ Status TableResource::CheckSameConfig(const TableConfig& other) const {
   EP_RETURN_IF_ERROR(CheckSame("dim", std::to_string(mine.dim), std::to_string(theirs.dim)));
   EP_RETURN_IF_ERROR(CheckSame("num_buckets", std::to_string(mine.num_buckets),
                                std::to_string(theirs.num_buckets)));
+  EP_RETURN_IF_ERROR(
+      CheckSame("buckets", RangeText(mine.owned_buckets()), RangeText(theirs.owned_buckets())));
   EP_RETURN_IF_ERROR(CheckSame("key_dtype", config_.key_dtype, other.key_dtype));
   return CheckSame("initializer", InitializerText(mine.initializer),
                    InitializerText(theirs.initializer));
@@ -66,9 +72,15 @@ Status TableResource::SetBank(const Value* bank, int64_t bank_rows) {
   return table_->SetInitializerBank(bank, bank_rows);
 }
 
+Status TableResource::Clear() {
+  EP_RETURN_IF_ERROR(table_->Clear());
+  accumulator_.Reset();  // Its gradients are of rows that are gone.
+  return Status();
+}
+
 Status TableResource::Initialize(const Value* bank, int64_t bank_rows) {
   ExclusiveLock lock(&lifecycle_);
-  Status status = table_->Clear();
+  Status status = Clear();
   if (status.ok()) status = SetBank(bank, bank_rows);
   initialized_ = status.ok();
   return status;
@@ -120,6 +132,7 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   EP_RETURN_IF_ERROR(CheckFits(source.meta, source.bank));
   ExclusiveLock lock(&lifecycle_);
   initialized_ = false;
+  accumulator_.Reset();
   Status status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
   if (status.ok())
     status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
@@ -134,6 +147,7 @@ Status TableResource::Load(const RowLayout& layout, int num_parts, ParallelRunne
                            const std::function<Status(int)>& load_part) {
   ExclusiveLock lock(&lifecycle_);
   EP_RETURN_IF_ERROR(CheckReady());
+  accumulator_.Reset();
   return table_->Import(layout, SavedAs(), num_parts, runner, load_part);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "../core/gradient_accumulator.h"
 #include "../core/parallel.h"
 #include "../core/rw_lock.h"
 #include "../core/table.h"
@@ -39,9 +40,14 @@ class TableResource : public tf::ResourceBase {
   const std::string& name() const { return config_.options.name; }
   Table<Value>* table() const { return table_.get(); }
   bool initialized() const { return initialized_; }
+  // In synchronous training over parameter servers.
+  GradientAccumulator<Value>* accumulator() { return &accumulator_; }
 
   // InvalidArgument, naming what differs, when another op made the table with other attrs.
   Status CheckSameConfig(const TableConfig& other) const;
+
+  // Removes all rows.
+  Status Clear();
 
   // Empties the table and makes it ready. `bank` is [bank_rows, dim].
   Status Initialize(const Value* bank, int64_t bank_rows);
@@ -82,6 +88,7 @@ class TableResource : public tf::ResourceBase {
 
   const TableConfig config_;
   const std::unique_ptr<Table<Value>> table_;
+  GradientAccumulator<Value> accumulator_;
   mutable RwLock lifecycle_;              // Exclusive while the content is replaced.
   std::atomic<bool> initialized_{false};  // Written under the exclusive lock.
 };

@@ -1,4 +1,5 @@
-// EpTableExport, EpTableImport: a table's content as tensors, for TensorFlow's stock savers.
+// EpTableNewSave, EpTableExport, EpTableImport: a table's content as tensors, for TensorFlow's
+// stock savers.
 
 #include <memory>
 #include <utility>
@@ -18,12 +19,14 @@ using tf::shape_inference::DimensionHandle;
 using tf::shape_inference::InferenceContext;
 using tf::shape_inference::ShapeHandle;
 
-// Where what is among the outputs of export, and after the handle and the checkpoint among the
-// inputs of import: meta, bank, then the keys, rows, counts and last-seen times of all buckets.
-constexpr int kFirstImported = 2;
-constexpr int kMeta = 0;
-constexpr int kBank = 1;
-constexpr int kFirstArray = 2;
+// Where what is among the outputs of export, and after the handle, the checkpoint and the meta
+// among the inputs of import: bank, then the keys, rows, counts and last-seen times of all buckets.
+constexpr int kMeta = 2;
+constexpr int kFirstImported = 3;
+constexpr int kBank = 0;
+constexpr int kFirstArray = 1;
+
+constexpr Code kUnimplemented = static_cast<Code>(12);
 
 int IndexOfArray(RowArray array, int num_buckets, int bucket) {
   return kFirstArray + static_cast<int>(array) * num_buckets + bucket;
@@ -33,7 +36,8 @@ tf::Status TableExportShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(shapes::CheckHandle(c));
   tf::int32 buckets = 0;
   TF_RETURN_IF_ERROR(c->GetAttr("num_buckets", &buckets));
-  c->set_output(kMeta, c->Scalar());
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
   c->set_output(kBank, c->Matrix(InferenceContext::kUnknownDim, shapes::DimOfHandle(c)));
   for (int b = 0; b < buckets; ++b) {
     const DimensionHandle rows = c->UnknownDim();
@@ -52,7 +56,7 @@ tf::Status TableImportShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(c->GetAttr("num_buckets", &buckets));
   ShapeHandle unused;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(kFirstImported + kMeta), 0, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(kMeta), 0, &unused));
   TF_RETURN_IF_ERROR(c->WithRank(c->input(kFirstImported + kBank), 2, &unused));
   for (int b = 0; b < buckets; ++b) {
     ShapeHandle keys;
@@ -70,11 +74,28 @@ tf::Status TableImportShape(InferenceContext* c) {
 }
 
 Status CheckNumBuckets(const TableResource& resource, int num_buckets) {
-  const int of_table = resource.config().options.num_buckets;
-  if (num_buckets == of_table) return Status();
+  const ShardRange owned = resource.config().options.owned_buckets();
+  if (num_buckets == owned.end - owned.begin) return Status();
   return Error(Code::kInvalidArgument, "table '", resource.name(), "': the op's num_buckets is ",
-               num_buckets, ", the table has ", of_table, " buckets");
+               num_buckets, ", the table has ", owned.end - owned.begin, " buckets");
 }
+
+class TableNewSaveOp : public ReadyTableKernel {
+ public:
+  explicit TableNewSaveOp(tf::OpKernelConstruction* ctx)
+      : ReadyTableKernel(ctx),
+        kind_(AttrOf<bool>(ctx, "delta") ? SaveKind::kDelta : SaveKind::kFull) {}
+
+ private:
+  Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
+    SaveInfo info;
+    EP_RETURN_IF_ERROR(resource->table()->PlanSave(kind_, &info));
+    ctx->set_output(0, ScalarTensor(MetaText(*resource, info)));
+    return Status();
+  }
+
+  const SaveKind kind_;
+};
 
 class TableExportOp : public ReadyTableKernel {
  public:
@@ -84,21 +105,24 @@ class TableExportOp : public ReadyTableKernel {
  private:
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
     EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
-    int64_t width = 0;
-    const auto begin = [&](const SaveInfo& info) {
-      width = info.layout.width();
-      ctx->set_output(kMeta, MetaTensor(*resource, info));
-      ctx->set_output(kBank, BankTensor(*resource));
-      return Status();
-    };
+    const tf::Tensor& meta = ctx->input(1);
+    if (meta.dims() != 0) return WrongShape(*resource, "meta", meta.shape(), "a scalar");
+    SaveInfo info;
+    EP_RETURN_IF_ERROR(ParseSave(*resource, std::string(meta.scalar<tf::tstring>()()), &info));
+    if (info.kind == SaveKind::kDelta) {
+      return Error(Code::kInvalidArgument, "table '", resource->name(),
+                   "': the meta is a delta's; an export is of all rows");
+    }
+    ctx->set_output(kBank, BankTensor(*resource));
+    const int first = resource->config().options.first_bucket;
     const auto visit = [&](int bucket, const BucketView<Value>& view, const std::vector<int64_t>&) {
-      const RowTensors tensors = ViewTensors(view, width);
+      const RowTensors tensors = ViewTensors(view, info.layout.width());
       for (RowArray array : kRowArrays) {
-        ctx->set_output(IndexOfArray(array, num_buckets_, bucket), tensors.of(array));
+        ctx->set_output(IndexOfArray(array, num_buckets_, bucket - first), tensors.of(array));
       }
       return Status();
     };
-    return resource->table()->Export(SaveKind::kFull, begin, visit);
+    return resource->table()->Export(info, visit);
   }
 
   const int num_buckets_;
@@ -113,29 +137,54 @@ class TableImportOp : public TableKernel {
   Status RunOn(tf::OpKernelContext* ctx, TableResource* resource) override {
     EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
     const tf::Tensor& prefix = ctx->input(1);
-    const tf::Tensor& meta = ctx->input(kFirstImported + kMeta);
+    const tf::Tensor& meta = ctx->input(kMeta);
     const tf::Tensor& bank = ctx->input(kFirstImported + kBank);
     if (prefix.dims() != 0) return WrongShape(*resource, "checkpoint", prefix.shape(), "a scalar");
     if (meta.dims() != 0) return WrongShape(*resource, "meta", meta.shape(), "a scalar");
     if (bank.dims() != 2) return WrongShape(*resource, "bank", bank.shape(), "[rows, dim]");
     const std::string checkpoint(prefix.scalar<tf::tstring>()());
     TableResource::Source source;
-    EP_RETURN_IF_ERROR(ParseMeta(resource->name(), meta, &source.meta));
+    source.bank = bank;
+    EP_RETURN_IF_ERROR(
+        ReadMeta(ctx, *resource, std::string(meta.scalar<tf::tstring>()()), checkpoint, &source));
     if (source.meta.is_delta()) return ImportChain(ctx, checkpoint, resource);
     if (!checkpoint.empty()) source.saved = {source.meta.save_id, checkpoint};
-    source.bank = bank;
-    source.num_parts = num_buckets_;
+    const TableOptions& options = resource->config().options;
+    source.num_parts = options.num_buckets;
     source.load_part = [&](int bucket) {
+      const int i = bucket - options.first_bucket;
       RowTensors tensors;
       for (RowArray array : kRowArrays) {
-        tensors.of(array) = ctx->input(kFirstImported + IndexOfArray(array, num_buckets_, bucket));
+        tensors.of(array) = ctx->input(kFirstImported + IndexOfArray(array, num_buckets_, i));
       }
       const tf::Tensor nothing(tf::DT_INT64, tf::TensorShape({0}));
-      return ImportTensors(resource, bucket, num_buckets_, source.meta.layout,
+      return ImportTensors(resource, bucket, options.num_buckets, source.meta.layout,
                            source.meta.layout.width(), tensors, nothing);
     };
     IntraOpRunner runner(ctx);
     return resource->Replace(source, &runner);
+  }
+
+  // A checkpoint has one meta and bank a table: only one partition can be handed them by a Saver,
+  // the others get an empty text and read them here.
+  static Status ReadMeta(tf::OpKernelContext* ctx, const TableResource& resource,
+                         const std::string& text, const std::string& checkpoint,
+                         TableResource::Source* source) {
+    if (!text.empty()) return ParseMeta(resource.name(), text, &source->meta);
+    if (checkpoint.empty()) {
+      return Error(Code::kInvalidArgument, "table '", resource.name(),
+                   "': meta is empty; name the checkpoint that it is to be read from");
+    }
+#ifdef EP_HAS_TENSOR_BUNDLE
+    std::unique_ptr<TableInCheckpoint> saved;
+    EP_RETURN_IF_ERROR(TableInCheckpoint::Open(ctx->env(), resource.name(), checkpoint, &saved));
+    source->meta = saved->meta();
+    source->bank = saved->bank();
+    return Status();
+#else
+    return Error(kUnimplemented, "table '", resource.name(), "': this TensorFlow has no bundle ",
+                 "reader for custom ops, so a Saver restores tables that are on one server only");
+#endif
   }
 
   // The tensors at hand are a delta's alone: the rest is read from the files.
@@ -149,7 +198,6 @@ class TableImportOp : public TableKernel {
     IntraOpRunner runner(ctx);
     return RestoreTable(ctx->env(), resource->name(), checkpoint, resource, &runner);
 #else
-    constexpr Code kUnimplemented = static_cast<Code>(12);
     return Error(kUnimplemented, "table '", resource->name(), "': checkpoint '", checkpoint,
                  "' is a delta; this TensorFlow has no bundle reader for custom ops");
 #endif
@@ -158,15 +206,24 @@ class TableImportOp : public TableKernel {
   const int num_buckets_;
 };
 
+REGISTER_KERNEL_BUILDER(Name("EpTableNewSave").Device(tf::DEVICE_CPU), TableNewSaveOp);
 REGISTER_KERNEL_BUILDER(Name("EpTableExport").Device(tf::DEVICE_CPU), TableExportOp);
 REGISTER_KERNEL_BUILDER(Name("EpTableImport").Device(tf::DEVICE_CPU), TableImportOp);
 
 }  // namespace
 
+REGISTER_OP("EpTableNewSave")
+    .Input("handle: resource")
+    .Attr("delta: bool = false")
+    .Output("meta: string")
+    .SetIsStateful()
+    .SetShapeFn(shapes::ScalarOutputs)
+    .Doc("Describes a save that begins now, for all partitions of the table; changes nothing.");
+
 REGISTER_OP("EpTableExport")
     .Input("handle: resource")
+    .Input("meta: string")
     .Attr("num_buckets: int >= 1")
-    .Output("meta: string")
     .Output("bank: float")
     .Output("keys: num_buckets * int64")
     .Output("rows: num_buckets * float")
@@ -175,8 +232,9 @@ REGISTER_OP("EpTableExport")
     .SetIsStateful()
     .SetShapeFn(TableExportShape)
     .Doc(
-        "The whole content. The arrays are views of the table's memory: nothing is copied, and "
-        "values that a later op changes change in them too.");
+        "The whole content, as the full save that `meta` describes. The arrays are views of the "
+        "table's memory: nothing is copied, and values that a later op changes change in them "
+        "too.");
 
 REGISTER_OP("EpTableImport")
     .Input("handle: resource")
@@ -192,6 +250,7 @@ REGISTER_OP("EpTableImport")
     .SetShapeFn(TableImportShape)
     .Doc(
         "Replaces the content by what EpTableExport gave, and makes the table ready. `checkpoint` "
-        "is the prefix it was read from, or empty.");
+        "is the prefix it was read from, or empty; meta and bank are read from it if meta is "
+        "empty.");
 
 }  // namespace estimator_plugin

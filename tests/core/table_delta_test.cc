@@ -87,15 +87,17 @@ TEST(TableDeltaTest, CountsAndTimesComeAlong) {
 TEST(TableDeltaTest, NeedsABase) {
   const auto table = MakeTable(4);
   Touch(table.get(), {1});
-  const auto begin = [](const SaveInfo&) { return Status(); };
   const auto visit = [](int, const BucketView<float>&, const Keys&) { return Status(); };
-  EXPECT_ERROR(table->Export(SaveKind::kDelta, begin, visit), Code::kFailedPrecondition, "colours");
+  SaveInfo info;
+  EXPECT_ERROR(table->PlanSave(SaveKind::kDelta, &info), Code::kFailedPrecondition, "colours");
   Save(table.get(), SaveKind::kFull);  // Nobody says that it is whole.
-  EXPECT_ERROR(table->Export(SaveKind::kDelta, begin, visit), Code::kFailedPrecondition, "colours");
+  EXPECT_ERROR(table->PlanSave(SaveKind::kDelta, &info), Code::kFailedPrecondition, "colours");
   SaveAndCommit(table.get(), SaveKind::kFull);
-  EXPECT_OK(table->Export(SaveKind::kDelta, begin, visit));
+  EXPECT_OK(table->PlanSave(SaveKind::kDelta, &info));
+  EXPECT_OK(table->Export(info, visit));
   EXPECT_OK(table->Clear());
-  EXPECT_ERROR(table->Export(SaveKind::kDelta, begin, visit), Code::kFailedPrecondition, "colours");
+  EXPECT_ERROR(table->PlanSave(SaveKind::kDelta, &info), Code::kFailedPrecondition, "colours");
+  EXPECT_ERROR(table->Export(info, visit), Code::kFailedPrecondition, "colours");
 }
 
 TEST(TableDeltaTest, OnlyTheLastSaveCanBeCommitted) {

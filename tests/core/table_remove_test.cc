@@ -111,16 +111,13 @@ struct Held {
 
 Held Hold(FloatTable& table) {
   Held held;
-  EXPECT_OK(table.Export(
-      SaveKind::kFull,
-      [&held](const SaveInfo& info) {
-        held.layout = info.layout;
-        return Status();
-      },
-      [&held](int, const BucketView<float>& view, const Keys&) {
-        held.views.push_back(view);
-        return Status();
-      }));
+  SaveInfo info;
+  EXPECT_OK(table.PlanSave(SaveKind::kFull, &info));
+  held.layout = info.layout;
+  EXPECT_OK(table.Export(info, [&held](int, const BucketView<float>& view, const Keys&) {
+    held.views.push_back(view);
+    return Status();
+  }));
   return held;
 }
 

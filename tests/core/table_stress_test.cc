@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/hash.h"
+#include "stress_time.h"
 #include "table_testing.h"
 #include "thread_runner.h"
 
@@ -26,7 +27,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kDim = 4;
 constexpr int64_t kBatch = 3000;
 constexpr uint64_t kKeys = 20000;
-constexpr auto kTime = std::chrono::milliseconds(1500);
 
 // Every update adds the same to all values of a row, and every row starts with equal values: a row
 // whose values differ is half-written, or of two keys.
@@ -43,7 +43,7 @@ class Stress {
 
   // Runs every function again and again, each on a thread of its own, until the time is over.
   void Run(const std::vector<std::function<void(std::mt19937_64*)>>& functions) {
-    const auto end = Clock::now() + kTime;
+    const auto end = Clock::now() + StressTime();
     std::vector<std::thread> threads;
     for (size_t i = 0; i < functions.size(); ++i) {
       threads.emplace_back([&functions, i, end] {
@@ -113,16 +113,13 @@ class Stress {
     std::vector<BucketView<float>> views;
     const SaveKind kind =
         exports_ % 2 == 1 && table_->can_save_delta() ? SaveKind::kDelta : SaveKind::kFull;
-    const Status status = table_->Export(
-        kind,
-        [&info](const SaveInfo& now) {
-          info = now;
-          return Status();
-        },
-        [&views](int, const BucketView<float>& view, const Keys&) {
-          views.push_back(view);
-          return Status();
-        });
+    Status status = table_->PlanSave(kind, &info);
+    if (status.ok()) {
+      status = table_->Export(info, [&views](int, const BucketView<float>& view, const Keys&) {
+        views.push_back(view);
+        return Status();
+      });
+    }
     // Another thread may have removed too much since the question.
     errors_ += !status.ok() && kind == SaveKind::kFull;
     if (status.ok()) table_->CommitSave({info.save_id, "checkpoint"});

@@ -154,23 +154,30 @@ inline Snapshot::Part CopyView(const BucketView<float>& view, int64_t width) {
   return part;
 }
 
-inline Snapshot Save(FloatTable* table, SaveKind kind, ParallelRunner* runner = nullptr) {
+// The part of a planned save that this table, or partition of one, has. Other parts are empty.
+inline Snapshot SavePart(FloatTable* table, const SaveInfo& info,
+                         ParallelRunner* runner = nullptr) {
   Snapshot snapshot;
+  snapshot.info = info;
+  snapshot.layout = info.layout;
+  snapshot.parts.resize(table->options().num_buckets);
+  int next = table->options().first_bucket;
   EXPECT_OK(table->Export(
-      kind,
-      [&snapshot](const SaveInfo& info) {
-        snapshot.info = info;
-        snapshot.layout = info.layout;
-        return Status();
-      },
-      [&snapshot](int bucket, const BucketView<float>& view, const Keys& removed) {
-        EXPECT_EQ(bucket, static_cast<int>(snapshot.parts.size())) << "buckets come in order";
-        snapshot.parts.push_back(CopyView(view, snapshot.layout.width()));
-        snapshot.parts.back().removed = removed;
+      info,
+      [&](int bucket, const BucketView<float>& view, const Keys& removed) {
+        EXPECT_EQ(bucket, next++) << "buckets come in order";
+        snapshot.parts[bucket] = CopyView(view, snapshot.layout.width());
+        snapshot.parts[bucket].removed = removed;
         return Status();
       },
       runner));
   return snapshot;
+}
+
+inline Snapshot Save(FloatTable* table, SaveKind kind, ParallelRunner* runner = nullptr) {
+  SaveInfo info;
+  EXPECT_OK(table->PlanSave(kind, &info));
+  return SavePart(table, info, runner);
 }
 
 inline Snapshot TakeSnapshot(FloatTable& table) { return Save(&table, SaveKind::kFull); }

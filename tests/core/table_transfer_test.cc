@@ -51,43 +51,30 @@ TEST(TableTransferTest, ExportShowsEveryKeyOnceInItsBucket) {
 TEST(TableTransferTest, ExportCopiesNothing) {
   const auto table = MakeTable(3, 1);
   const Keys a = Lookup(table.get(), {1, 2}).addresses;
-  EXPECT_OK(table->Export(
-      SaveKind::kFull, [](const SaveInfo&) { return Status(); },
-      [](int, const BucketView<float>& view, const Keys&) {
-        EXPECT_EQ(view.rows, 2);
-        EXPECT_NE(view.owner, nullptr);
-        return Status();
-      }));
+  SaveInfo info;
+  EXPECT_OK(table->PlanSave(SaveKind::kFull, &info));
   BucketView<float> held;
-  EXPECT_OK(table->Export(
-      SaveKind::kFull, [](const SaveInfo&) { return Status(); },
-      [&held](int, const BucketView<float>& view, const Keys&) {
-        held = view;
-        return Status();
-      }));
+  EXPECT_OK(table->Export(info, [&held](int, const BucketView<float>& view, const Keys&) {
+    EXPECT_EQ(view.rows, 2);
+    EXPECT_NE(view.owner, nullptr);
+    held = view;
+    return Status();
+  }));
   EXPECT_OK(Apply(table.get(), *MakeRule("sgd", {1, 0}), {a[0]}, {1, 1, 1}));
   EXPECT_EQ(Floats(held.values, held.values + 3), Lookup(table.get(), {1}).embeddings);
 }
 
 TEST(TableTransferTest, ExportStopsAtTheFirstError) {
   const auto table = UsedTable();
+  SaveInfo info;
+  EXPECT_OK(table->PlanSave(SaveKind::kFull, &info));
   int visited = 0;
-  EXPECT_ERROR(table->Export(
-                   SaveKind::kFull, [](const SaveInfo&) { return Status(); },
-                   [&visited](int bucket, const BucketView<float>&, const Keys&) {
-                     ++visited;
-                     return bucket == 3 ? Error(Code::kDataLoss, "disk") : Status();
-                   }),
-               Code::kDataLoss, "disk");
+  const auto visit = [&visited](int bucket, const BucketView<float>&, const Keys&) {
+    ++visited;
+    return bucket == 3 ? Error(Code::kDataLoss, "disk") : Status();
+  };
+  EXPECT_ERROR(table->Export(info, visit), Code::kDataLoss, "disk");
   EXPECT_EQ(visited, 4);
-  EXPECT_ERROR(
-      table->Export(
-          SaveKind::kFull, [](const SaveInfo&) { return Error(Code::kInternal, "no begin"); },
-          [](int, const BucketView<float>&, const Keys&) {
-            ADD_FAILURE() << "was called after an error";
-            return Status();
-          }),
-      Code::kInternal, "no begin");
   Lookup(table.get(), {123456});  // No lock is left behind.
   EXPECT_OK(table->Clear());
 }

@@ -182,7 +182,7 @@ def test_import_of_another_format_changes_nothing(session, trained, field, said)
     assert session.run(table_ops.table_size(trained)) == before
 
 
-@pytest.mark.parametrize("meta", [b"", b"nonsense", b"format_version=99\n", b"\xff\x00\n="])
+@pytest.mark.parametrize("meta", [b"\n", b"nonsense", b"format_version=99\n", b"\xff\x00\n="])
 def test_unreadable_meta_changes_nothing(session, trained, meta):
     content = _copy(session.run(table_ops.table_export(trained, 4)))
     content[0] = meta

@@ -1,0 +1,103 @@
+"""Trains in a cluster whose tasks are killed at random moments, and checks what is left at the end.
+
+    python -m tests.distribute.kills [--kills N] [--seed S]
+
+kills each of a worker, the chief and a server N times, 10 if not told otherwise.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+
+import tensorflow as tf
+
+import estimator_plugin as ep
+from estimator_plugin.cli.main import main as cli
+from tests.distribute import trainer
+from tests.plugin import support
+
+_STEPS_BETWEEN = (20, 60)
+_SECONDS = 600
+
+
+class Job:
+    """A running cluster of two servers, chief, worker and evaluator."""
+
+    def __init__(self, cluster, model_dir):
+        self._cluster = cluster
+        self._model_dir = model_dir
+
+    def step(self):
+        """The step of the newest checkpoint, or -1."""
+        latest = tf.train.latest_checkpoint(self._model_dir)
+        return int(latest.rsplit("-", 1)[1]) if latest else -1
+
+    def wait_for_progress(self, steps):
+        """Waits until the job has saved `steps` more."""
+        start, deadline = self.step(), time.time() + _SECONDS
+        while self.step() < start + steps:
+            assert time.time() < deadline, "no progress since step %d" % start
+            self._check_tasks()
+            time.sleep(0.1)
+
+    def kill_and_restart(self, task):
+        self._cluster.kill(task)
+        self._cluster.restart(task)
+
+    def _check_tasks(self):
+        try:
+            self._cluster.wait(0)
+        except TimeoutError:
+            return
+        raise AssertionError("the job has ended too early")
+
+
+def run(model_dir, victims, max_steps, seed=0, evaluator=True):
+    """Runs a job to `max_steps` and kills the tasks `victims` on the way, one after another."""
+    rng = random.Random(seed)
+    command = [sys.executable, "-m", "tests.distribute.trainer", model_dir, str(max_steps)]
+    with ep.distribute.local_cluster(
+        command, num_ps=2, num_workers=1, evaluator=evaluator, env={"PYTHONPATH": support.ROOT}
+    ) as cluster:
+        job = Job(cluster, model_dir)
+        for victim in victims:
+            job.wait_for_progress(rng.randint(*_STEPS_BETWEEN))
+            print("step %d: killing %s" % (job.step(), victim), flush=True)
+            job.kill_and_restart(victim)
+        cluster.wait(_SECONDS)
+    check(model_dir, max_steps)
+
+
+def check(model_dir, max_steps):
+    """The last checkpoint is whole, and every id of the data has its row in it."""
+    latest = tf.train.latest_checkpoint(model_dir)
+    assert tf.train.load_variable(latest, "global_step") >= max_steps
+    assert cli(["verify", latest]) == 0
+    rows = ep.checkpoint.read_table(model_dir, "user")
+    keys = rows.keys.tolist()
+    assert len(set(keys)) == len(keys)
+    seen = {int(key) for rank in (0, 1) for key in trainer.users(rank).ravel()}
+    assert set(keys) == seen, "of %d ids %d are missing" % (len(seen), len(seen - set(keys)))
+    moved = (rows.slots["v"] != 0).any(axis=1)
+    assert moved.all(), "%d rows were never updated" % (~moved).sum()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=10, help="how often each kind is killed")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    victims = ["worker:0", "chief"] * arguments.kills
+    victims += [rng.choice(["ps:0", "ps:1"]) for _ in range(arguments.kills)]
+    rng.shuffle(victims)
+    print("seed %d" % arguments.seed, flush=True)
+    with tempfile.TemporaryDirectory() as model_dir:
+        run(model_dir, victims, 100 * len(victims) + 500, arguments.seed)
+    print("the job has ended whole after %d kills" % len(victims))
+
+
+if __name__ == "__main__":
+    main()

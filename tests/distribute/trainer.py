@@ -1,0 +1,78 @@
+"""A tf.estimator program on tables, run as every task of a cluster.
+
+Each of those that train has its own part of the data and goes through it until the global step is
+reached. Full versions and deltas are saved; servers, chief and workers may be killed and restarted.
+
+    python -m tests.distribute.trainer MODEL_DIR MAX_STEPS
+"""
+
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+import estimator_plugin as ep  # noqa: E402
+from tests.distribute import quick  # noqa: E402
+
+v1 = tf.compat.v1
+BATCH = 64
+BATCHES = 40  # Of each that trains.
+SAVE_FULL, SAVE_DELTA = 60, 15
+
+
+def users(rank):
+    """The ids that the process of a rank trains on, [BATCHES, BATCH]: no other process has them."""
+    random = np.random.RandomState(rank)
+    return random.randint(0, 3000, [BATCHES, BATCH]) * 10 + rank
+
+
+def input_fn():
+    ids = users(ep.distribute.rank_id())
+    labels = (ids % 3 == 0).astype(np.float32)
+    return tf.data.Dataset.from_tensor_slices(({"user": ids}, labels)).repeat()
+
+
+def model_fn(features, labels, mode):
+    training = mode == tf.estimator.ModeKeys.TRAIN
+    user = ep.create_table(tf.int64, 8, "user", v1.truncated_normal_initializer(stddev=0.1))
+    group = ep.create_table(tf.int64, 4, "group", v1.zeros_initializer())
+    inputs = [
+        ep.sparse_lookup(user, features["user"], is_train=training),
+        ep.sparse_lookup(group, features["user"] % 7, is_train=training),
+    ]
+    weights = v1.get_variable("weights", [12], initializer=v1.ones_initializer())
+    logits = tf.reduce_sum(tf.concat(inputs, axis=1) * weights, axis=1)
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
+    train_op = None
+    if training:
+        train_op = tf.group(
+            ep.optimizers.lazy_adam.create_hash_optimizer(0.02).minimize(loss),
+            v1.train.AdamOptimizer(0.01).minimize(loss, v1.train.get_global_step()),
+        )
+    return tf.estimator.EstimatorSpec(
+        mode,
+        loss=loss,
+        train_op=train_op,
+        eval_metric_ops={"auc": v1.metrics.auc(labels, tf.sigmoid(logits))},
+        scaffold=v1.train.Scaffold(saver=ep.checkpoint.saver(defer_build=True)),
+    )
+
+
+def main(model_dir, max_steps):
+    quick.set_up()
+    estimator = tf.estimator.Estimator(model_fn, config=quick.run_config(model_dir, None))
+    hook = ep.hooks.IncrementalSaveHook(
+        estimator, save_full_steps=SAVE_FULL, save_delta_steps=SAVE_DELTA, keep_checkpoint_max=4
+    )
+    tf.estimator.train_and_evaluate(
+        estimator,
+        tf.estimator.TrainSpec(input_fn, max_steps, hooks=[hook]),
+        tf.estimator.EvalSpec(input_fn, steps=10, start_delay_secs=0, throttle_secs=1),
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

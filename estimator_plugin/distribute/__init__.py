@@ -1,6 +1,5 @@
 """Training on many machines: TensorFlow's parameter servers, and tables that live on them."""
 
-from . import cluster
 from .cluster import rank_id, rank_size
 from .local_cluster import LocalCluster, local_cluster
 from .placement import servers

@@ -5,6 +5,7 @@ import tensorflow as tf
 from .. import lookup_registry, validate
 from ..optimizers.base import HashOptimizer
 from . import cluster, placement, updates
+from .sync_hook import SyncHook
 
 _OWNER = "SyncReplicasOptimizer"
 
@@ -130,7 +131,7 @@ class SyncReplicasOptimizer:
         if self._sync is None:
             return tf.compat.v1.train.SessionRunHook()
         is_chief = cluster.is_chief() if is_chief is None else is_chief
-        return _SyncHook(self._sync, self._global_step, is_chief, self._required, self._total)
+        return SyncHook(self._sync, self._global_step, is_chief, self._required, self._total)
 
     def _apply_here(self, of_variables, of_tables, global_step, name):
         made = []
@@ -181,44 +182,6 @@ class _Both:
             )
         with tf.control_dependencies(made):
             return tf.compat.v1.assign_add(global_step, 1).op
-
-
-class _SyncHook(tf.compat.v1.train.SessionRunHook):
-    """TensorFlow's hook, with lockstep from the first step on, and a fresh start for replicas that
-    wait in vain.
-
-    A replica waits for a token that the chief hands out with each update. TensorFlow hands out some
-    in advance, so that replicas run ahead of the updates; here that is done only where updates
-    need more gradients than there are replicas. When a chief's session is made anew, the gradients
-    that others have handed in for the next update may be lost, and they would wait for it forever:
-    each of them gets a token.
-    """
-
-    def __init__(self, sync, global_step, is_chief, required, total):
-        self._global_step = global_step
-        self._is_chief = is_chief
-        self._others = total - 1
-        self._hook = sync.make_session_run_hook(is_chief, num_tokens=max(0, required - total))
-
-    def begin(self):
-        self._hook.begin()
-        if not self._is_chief:
-            return
-        step_type = self._global_step.dtype.base_dtype
-        with tf.device(self._global_step.device):
-            tokens = tf.queue.FIFOQueue(-1, step_type, (), shared_name="sync_token_q")
-            # Lives as long as the tokens: one entry for each session of a chief.
-            sessions = tf.queue.FIFOQueue(-1, step_type, (), shared_name="sync_sessions_q")
-            self._earlier_sessions = sessions.size()
-            self._count_session = sessions.enqueue(self._global_step)
-            self._wake_others = tokens.enqueue_many(tf.fill([self._others], self._global_step))
-
-    def after_create_session(self, session, coord):
-        if self._is_chief:
-            if session.run(self._earlier_sessions) > 0:
-                session.run(self._wake_others)
-            session.run(self._count_session)
-        self._hook.after_create_session(session, coord)
 
 
 def _identity(gradient):

@@ -16,33 +16,41 @@ v1 = tf.compat.v1
 Result = collections.namedtuple("Result", ["fetched", "content"])
 
 
+_WORKERS = 2
+
+
 @functools.lru_cache(maxsize=None)
 def _start(count):
-    """(sockets, servers) of a cluster of `count` parameter servers and one worker."""
-    reserved = [reserve_port() for _ in range(count + 1)]
+    """(sockets, workers, servers) of a cluster of `count` parameter servers and two workers."""
+    reserved = [reserve_port() for _ in range(count + _WORKERS)]
     addresses = [address for _, address in reserved]
     spec = tf.train.ClusterSpec({"ps": addresses[:count], "worker": addresses[count:]})
     servers = [tf.distribute.Server(spec, "ps", i) for i in range(count)]
-    servers.append(tf.distribute.Server(spec, "worker", 0))
-    return [port for port, _ in reserved], servers
+    workers = [tf.distribute.Server(spec, "worker", i) for i in range(_WORKERS)]
+    return [port for port, _ in reserved], workers, servers
+
+
+def targets(count):
+    """What a session on each worker is made with; the servers hold nothing yet."""
+    _, workers, _ = _start(count)
+    v1.Session.reset(workers[0].target)
+    return [worker.target for worker in workers]
 
 
 def target(count):
-    """What a session on the worker is made with; the servers hold nothing yet."""
-    _, servers = _start(count)
-    v1.Session.reset(servers[-1].target)
-    return servers[-1].target
+    """What a session on the first worker is made with, "" without servers."""
+    return targets(count)[0] if count else ""
 
 
 @contextlib.contextmanager
-def placed_on(count):
+def placed_on(count, worker=0):
     """Graph building as an Estimator's worker does it, with tables on `count` servers; with 0
     everything is local."""
     if count == 0:
         yield
         return
     setter = v1.train.replica_device_setter(
-        ps_tasks=count, worker_device="/job:worker/task:0", merge_devices=True
+        ps_tasks=count, worker_device="/job:worker/task:%d" % worker, merge_devices=True
     )
     devices = ["/job:ps/task:%d/device:CPU:0" % i for i in range(count)]
     with v1.device(setter), ep.distribute.servers(devices):
@@ -52,7 +60,7 @@ def placed_on(count):
 @contextlib.contextmanager
 def session(count):
     """An initialized session of the default graph."""
-    with v1.Session(target(count) if count else "") as opened:
+    with v1.Session(target(count)) as opened:
         support.initialize(opened)
         yield opened
 

@@ -58,7 +58,7 @@ def _go_on(count, prefix, path, save="streaming"):
     """What is saved after a restore on `count` servers, at once and two steps later."""
     with tf.Graph().as_default():
         model = _Model(count, save)
-        with v1.Session(in_process.target(count) if count else "") as session:
+        with v1.Session(in_process.target(count)) as session:
             model.saver.restore(session, prefix)
             now = model.saver.save(session, path + "-now", write_meta_graph=False)
             model.train(session, _STEPS, _STEPS + 2)

@@ -18,8 +18,8 @@ _NORMAL = v1.truncated_normal_initializer(stddev=0.1, seed=3)
 class _Replica:
     """A model of two tables and a variable in the default graph, trained synchronously."""
 
-    def __init__(self, count, replicas, table_optimizer=None, dense_rate=0.1):
-        with in_process.placed_on(count):
+    def __init__(self, count, replicas, table_optimizer=None, dense_rate=0.1, worker=0):
+        with in_process.placed_on(count, worker):
             self.ids = v1.placeholder(tf.int64, [None])
             self.scale = v1.placeholder_with_default(1.0, [])
             self.user = support.table("user", 4, _NORMAL)
@@ -59,13 +59,15 @@ def _trained_alone(count, path):
     """What five steps of one replica leave behind, and their losses."""
     with tf.Graph().as_default():
         replica = _Replica(count, 1)
-        with replica.session(in_process.target(count) if count else "") as session:
+        with replica.session(in_process.target(count)) as session:
             losses = [
                 session.run([replica.loss, replica.train_op], {replica.ids: _batch(i)})[0]
                 for i in range(5)
             ]
             prefix = session.run_step_fn(
-                lambda context: replica.saver.save(context.session, path, write_meta_graph=False)
+                lambda step_context: replica.saver.save(
+                    step_context.session, path, write_meta_graph=False
+                )
             )
     return in_process.Result(losses, support.checkpoint_content(prefix))
 
@@ -80,16 +82,18 @@ def test_one_replica_is_one_process(count, tmp_path):
 
 def test_two_replicas_make_one_update_of_their_mean():
     """Plain gradient descent: a row moves by the rate times the mean of both gradients."""
-    target = in_process.target(2)
+    targets = in_process.targets(2)
     values = {}
 
     def replica(is_chief):
+        worker = 0 if is_chief else 1
         with tf.Graph().as_default():
-            own = _Replica(2, 2, opt.gradient_descent.create_hash_optimizer(0.5), dense_rate=0.0)
-            with in_process.placed_on(2):
+            sgd = opt.gradient_descent.create_hash_optimizer(0.5)
+            own = _Replica(2, 2, sgd, dense_rate=0.0, worker=worker)
+            with in_process.placed_on(2, worker):
                 rows = ep.sparse_lookup(own.user, [1, 2, 7, 8], is_train=False)
             ids = [1, 1] if is_chief else [1, 7]
-            with own.session(target, is_chief) as session:
+            with own.session(targets[worker], is_chief) as session:
                 if is_chief:
                     values["ready"].set()
                 for _ in range(3):

@@ -214,3 +214,32 @@ def test_lookups_made_after_the_gradients_have_their_own_round_trip():
     with in_process.session(2) as session:
         session.run([train, more])
         assert session.run(more)[:, 0].tolist() == [1.0, 0.5]
+
+
+def _hot_ids():
+    """Batches of ids of which 30% are one key."""
+    random = np.random.RandomState(3)
+    ids = random.randint(0, 5000, [4, 200])
+    ids[random.rand(4, 200) < 0.3] = 77
+    return ids
+
+
+def _one_bucket_ids():
+    """Batches of ids that all lie in bucket 5, so on one server."""
+    keys = np.arange(20000)
+    keys = keys[ep.hashing.bucket_of_key(keys, 64) == 5]
+    return np.random.RandomState(4).choice(keys, [4, 200])
+
+
+@pytest.mark.parametrize("make_ids", [_hot_ids, _one_bucket_ids])
+def test_ids_that_are_not_spread(make_ids, tmp_path):
+    def build():
+        ids = tf.constant(make_ids())
+        step = v1.get_variable("at", [], tf.int64, v1.zeros_initializer(), trainable=False)
+        user = support.table("user", 4, _NORMAL)
+        rows = ep.sparse_lookup(user, ids[step])
+        train = _OPTIMIZERS["adam"]().minimize(tf.reduce_sum(tf.exp(rows)))
+        return [[rows, train], step.assign_add(1, read_value=False)]
+
+    expected = in_process.run(build, 0, 4, tmp_path)
+    in_process.assert_same(expected, in_process.run(build, 3, 4, tmp_path))

@@ -20,6 +20,7 @@ class GraphState:
         self.table_of_handle = {}  # Name of a handle tensor -> EmbeddingTable.
         self.lookups = []  # lookup_registry.Lookup, in order of creation.
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
+        self.rules_of_table = {}  # Table name -> tracking.Rules of its training lookups.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
         self.savers = []  # Streaming savers, in order of creation.
         self.model_dir = None  # Where the run saves, if its model_fn has said.

@@ -49,3 +49,11 @@ def saver_arguments(saver):
 def is_built(saver):
     """True when `saver` has added its ops to the graph."""
     return saver._is_built
+
+
+def runs_where_ops_are_made(op):
+    """True when a new operation of the default graph runs whenever `op` does: both are in the same
+    graph and in the same branch of its tf.cond and tf.while_loop."""
+    graph = ops.get_default_graph()
+    here = graph._get_control_flow_context()
+    return op.graph is graph and op._get_control_flow_context() is here

@@ -6,7 +6,7 @@ stock Saver needs the checkpoint's tensors in memory beside the table; `streamin
 
 import tensorflow as tf
 
-from .. import tf_compat
+from .. import graph_state, tf_compat
 from ..ops import table_ops
 from . import names
 
@@ -15,6 +15,10 @@ _BUCKET_DTYPES = {
     "rows": tf.float32,
     "counts": tf.int32,
     "last_seen": tf.int64,
+    "waiting_keys": tf.int64,
+    "waiting_counts": tf.int32,
+    "waiting_last_seen": tf.int64,
+    "sketch": tf.int32,
 }
 
 
@@ -26,7 +30,8 @@ def _checkpoint_of(restored):
 
 
 class TableSaveable(tf_compat.SaveableObject):
-    """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket.
+    """A table as Savers see it: `<table>/meta`, `<table>/bank` and four arrays a bucket, and where
+    keys have to be counted before they get a row, another four.
 
     The specs, some hundreds, are made and the export op joins the graph when a Saver first asks for
     them, so a graph that only streams, or never saves, has none.
@@ -56,18 +61,20 @@ class TableSaveable(tf_compat.SaveableObject):
         """An operation that replaces the table's content with `restored_tensors`."""
         del restored_shapes  # A table has no shape to conform to.
         count = self.table.num_buckets
-        arrays = [
-            restored_tensors[2 + i * count : 2 + (i + 1) * count]
-            for i in range(len(names.BUCKET_ARRAYS))
-        ]
+        arrays = [restored_tensors[i : i + count] for i in range(2, len(restored_tensors), count)]
+        rows, waiting = arrays[: len(names.BUCKET_ARRAYS)], arrays[len(names.BUCKET_ARRAYS) :]
         with tf.device(self.device):
-            return table_ops.table_import(
+            restored = table_ops.table_import(
                 self.table.handle,
                 restored_tensors[0],
                 restored_tensors[1],
-                *arrays,
+                *rows,
                 checkpoint=_checkpoint_of(restored_tensors[0]),
             )
+            if not waiting:
+                return restored
+            with tf.control_dependencies([restored]):
+                return table_ops.table_import_waiting(self.table.handle, *waiting)
 
     def _make_specs(self):
         name = self.table.name
@@ -75,7 +82,7 @@ class TableSaveable(tf_compat.SaveableObject):
             self._spec("meta", 0, names.meta_name(name), tf.string),
             self._spec("bank", 0, names.bank_name(name), tf.float32),
         ]
-        for array in names.BUCKET_ARRAYS:
+        for array in names.BUCKET_ARRAYS + self._waiting_arrays():
             for bucket in range(self.table.num_buckets):
                 tensor_name = names.bucket_name(name, bucket, array)
                 specs.append(self._spec(array, bucket, tensor_name, _BUCKET_DTYPES[array]))
@@ -88,12 +95,19 @@ class TableSaveable(tf_compat.SaveableObject):
 
         return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self.device)
 
+    def _waiting_arrays(self):
+        rules = graph_state.of(self.table.graph).rules_of_table.get(self.table.name)
+        return () if rules is None or rules.thresholds.access is None else names.WAITING_ARRAYS
+
     def _export(self):
         if self._exported is None:
+            handle, buckets = self.table.handle, self.table.num_buckets
             graph = self.table.graph
             with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
-                outputs = table_ops.table_export(self.table.handle, self.table.num_buckets)
-            fields = ("meta", "bank") + names.BUCKET_ARRAYS
+                outputs = tuple(table_ops.table_export(handle, buckets))
+                if self._waiting_arrays():
+                    outputs += tuple(table_ops.table_export_waiting(handle, buckets))
+            fields = ("meta", "bank") + names.BUCKET_ARRAYS + names.WAITING_ARRAYS
             self._exported = {
                 field: list(value) if isinstance(value, (list, tuple)) else value
                 for field, value in zip(fields, outputs)

@@ -81,8 +81,9 @@ def find(owner, table, spec, batch, is_train):
         validate.fail(owner, "ids", spec, "a FeatureSpec of table %r" % table.name)
     if batch is None:
         validate.fail(owner, "batch", batch, "the batch that holds the ids of %r" % spec)
-    if not is_train:
-        place = spec.places.get(False, Place(spec.index_key, None, spec.thresholds))
+    if not is_train:  # Nothing is counted, so a batch that was not mapped will do.
+        place = spec.places.get(False) or spec.places.get(True)
+        place = place or Place(spec.index_key, None, thresholds.NONE)
         return Found(batches.part(owner, batch, place.index), thresholds.NONE, 1, None)
     if True not in spec.places:
         raise RuntimeError(
@@ -130,7 +131,7 @@ def _checked_specs(tgt_key_specs):
             validate.fail(_OWNER, "tgt_key_specs", spec, "a FeatureSpec")
     clocks = [spec for spec in specs if spec.is_timestamp]
     if len(clocks) > 1:
-        raise ValueError("%s: a batch has one timestamp, got %r and %r" % ((_OWNER,) + clocks[:2]))
+        raise ValueError("%s: a batch has one timestamp, got %r" % (_OWNER, clocks))
     return list(specs)
 
 

@@ -29,6 +29,7 @@ from .transfer_ops import (
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
+from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
 
 __all__ = [
     "commit_save",
@@ -40,6 +41,7 @@ __all__ = [
     "table_apply_gradients",
     "table_apply_gradients_by_key",
     "table_clear",
+    "table_evict",
     "table_export",
     "table_find",
     "table_gather",
@@ -52,8 +54,10 @@ __all__ = [
     "table_memory",
     "table_remove",
     "table_save_base",
+    "table_set_threshold",
     "table_size",
     "table_statistics",
+    "table_tracked_lookup",
     "table_unique_lookup",
     "unique_with_counts",
 ]

@@ -18,12 +18,14 @@ import tensorflow as tf
 _NOT_DIFFERENTIABLE = (
     "EpTableApplyGradients",
     "EpTableApplyGradientsByKey",
+    "EpTableEvict",
     "EpTableExport",
     "EpTableFind",
     "EpTableHandle",
     "EpTableIsInitialized",
     "EpTableMemory",
     "EpTableRemove",
+    "EpTableSetThreshold",
     "EpTableSize",
     "EpTableStatistics",
     "EpUniqueWithCounts",
@@ -38,6 +40,11 @@ def _slices(op, embeddings_gradient, addresses):
 @tf.RegisterGradient("EpTableLookup")
 def _table_lookup_gradient(op, embeddings_gradient, _):
     return [_slices(op, embeddings_gradient, op.outputs[1]), None, None]
+
+
+@tf.RegisterGradient("EpTableTrackedLookup")
+def _table_tracked_lookup_gradient(op, embeddings_gradient, _):
+    return [_slices(op, embeddings_gradient, op.outputs[1])] + [None] * 4
 
 
 @tf.RegisterGradient("EpTableUniqueLookup")

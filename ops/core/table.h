@@ -17,7 +17,9 @@
 #include <memory>
 #include <vector>
 
+#include "admission.h"
 #include "bucket.h"
+#include "eviction.h"
 #include "gradient_sums.h"
 #include "missing_keys.h"
 #include "parallel.h"
@@ -43,22 +45,28 @@ class Table {
   const std::vector<V>& initializer_bank() const { return bank_; }
 
   // For each key the address of its row, and, unless `embeddings` is null, its embedding.
-  // Missing keys get a fresh row (kInsert) or kNoAddress and `default_row` (kDefault); kNoKey
-  // always gets kNoAddress and `default_row`. A null `default_row` means zeros.
+  // Missing keys get a fresh row (kInsert) or kNoAddress and `default_row` (kDefault); kNoKey and,
+  // where `use` has the keys counted, a key that is not admitted always get kNoAddress and
+  // `default_row`. A null `default_row` means zeros.
   Status Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, const V* default_row,
-                int64_t* addresses, V* embeddings, ParallelRunner* runner);
+                int64_t* addresses, V* embeddings, ParallelRunner* runner,
+                const KeyUse* use = nullptr);
 
-  // Embeddings by address. InvalidArgument for an address that names no live row.
+  // Embeddings by address; `default_row` where the row has left since the lookup. InvalidArgument
+  // for an address that no lookup can have given.
   Status Gather(const int64_t* addresses, int64_t n, const V* default_row, V* embeddings,
                 ParallelRunner* runner);
 
   // Sums the gradients of each address over all segments, in segment order, and applies one update
-  // per row. kNoAddress is ignored. On any error no row has changed.
+  // per row. kNoAddress and rows that have left are ignored. On any error no row has changed.
   Status ApplyGradients(const UpdateRule<V>& rule, const std::vector<GradientSegment<V>>& segments,
                         OnNonFinite on_non_finite, ParallelRunner* runner, UpdateResult* result);
 
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
+
+  // Removes the rows that `rule` selects, few at a time: training goes on meanwhile.
+  Status Evict(const EvictionRule& rule, int64_t* evicted);
 
   // Removes everything and gives the memory back (when the last view of it is gone).
   Status Clear();
@@ -74,9 +82,8 @@ class Table {
   Status Export(SaveKind kind, const BeginSave& begin, const VisitBucket& visit);
   bool can_save_delta() const;
 
-  // The checkpoint that the save of this number went into is whole: it is the base of the next
-  // delta. Whether it is the base now: false, and nothing happens, when another save began after
-  // it.
+  // The checkpoint that this save went into is whole: it is the base of the next delta. Whether it
+  // is the base now: false, and nothing happens, when another save began after it.
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
@@ -90,7 +97,10 @@ class Table {
   // there is replaced. REQUIRES: called from within Import, oldest rows first. DataLoss for a key
   // of another part or kNoKey, and in an empty part for a key that comes twice.
   Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
+  // Keys of a part that wait for admission. REQUIRES: called from within Import, after ImportRows.
+  Status ImportWaiting(int part, int num_parts, const WaitingView& waiting);
 
+  Admission* admission() { return &admission_; }
   RowLayout layout() const;
   int64_t size() const;
   TableStats stats() const;
@@ -103,23 +113,18 @@ class Table {
   void InitializeRow(int64_t key, V* row) const;
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
 
-  Status InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses, V* embeddings,
+  Status InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,
                        ParallelRunner* runner);
-  // Turns a few of the places that rows have filled into huge pages.
-  void MakeHugePages();
-  // REQUIRES: rows_lock_ is held exclusively.
-  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, int64_t* addresses,
-                          V* embeddings);
-  // Sets shard->rows; an error for an address that names no live row.
+  // REQUIRES: rows_lock_ is held exclusively; and for RemoveRow.
+  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, const MissingRows<V>& rows);
+  bool RemoveRow(int64_t key);
+  void MakeHugePages();  // Of a few of the places that rows have filled.
+  // Sets shard->rows, null for rows that have left; an error for an address that never was.
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
-  // What is wrong with an address that names no live row.
+  const RowStore* StoreOf(int64_t address) const;  // Null if no lookup can have given the address.
   Status BadAddress(int64_t address) const;
-  bool RemoveRow(int64_t key);         // REQUIRES: rows_lock_ is held exclusively.
   void ReuseBuckets(bool same_width);  // Drops all rows. REQUIRES: as MakeBuckets.
   Status FillBucket(int bucket, const ImportedRows<V>& rows);
-  Status MisplacedKey(int64_t key, ShardRange buckets) const;
-  Status RepeatedKey(int64_t key, ShardRange buckets) const;
-  static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found);
 
   const TableOptions options_;
   int bucket_shift_ = 64;
@@ -131,17 +136,13 @@ class Table {
   RowLayout layout_;
   std::unique_ptr<IndexArena> arena_;
   std::vector<std::unique_ptr<Bucket<V>>> buckets_;
-
+  uint16_t generation_ = 0;  // That rows begin with; another one whenever the buckets are emptied.
+  Admission admission_;      // Its mutex is taken after rows_lock_.
   SaveLedger saves_;
 
   std::atomic<bool> wants_huge_pages_{false};
   std::atomic<int> next_huge_bucket_{0};
-
-  mutable std::atomic<int64_t> keys_looked_up_{0};
-  mutable std::atomic<int64_t> keys_found_{0};
-  std::atomic<int64_t> rows_inserted_{0};
-  std::atomic<int64_t> rows_removed_{0};
-  std::atomic<int64_t> rows_updated_{0};
+  mutable TableCounters counters_;
 };
 
 }  // namespace estimator_plugin

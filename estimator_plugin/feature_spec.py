@@ -83,6 +83,10 @@ class FeatureSpec:
             raise ValueError("%s: a timestamp has no thresholds; give them to ids" % owner)
         self.places = {}  # Whether training -> feature_pipeline.Place, once a batch was seen.
 
+    def __deepcopy__(self, memo):
+        # An Estimator copies its params; the spec there is the one that the input_fn maps with.
+        return self
+
     def __repr__(self):
         return "FeatureSpec(name=%r, table_name=%r, index_key=%r)" % (
             self.name,

@@ -53,6 +53,12 @@ def arguments(owner, table, keys, given, faae_coefficient=1, timestamp=None):
             "%s: it would go by %s, other lookups of the table go by %s; give each batch a "
             "timestamp, or none" % (owner, time_unit, known.time_unit)
         )
+    combined = admission.counts_are_combined()
+    if combined and isinstance(table.admission, admission.CountingSketch):
+        raise ValueError(
+            "table %r: its %r cannot be shared, but %s is 1; count exactly, or unset it"
+            % (table.name, table.admission, admission.COMBINE_VARIABLE)
+        )
     state.rules_of_table[table.name] = Rules(limits, time_unit)
     return {
         "now": now,
@@ -61,7 +67,7 @@ def arguments(owner, table, keys, given, faae_coefficient=1, timestamp=None):
         "access_threshold": thresholds.OFF if limits.access is None else limits.access,
         "admission_filter": table.admission.kind,
         "sketch_bytes": table.admission.max_bytes,
-        "combined": admission.counts_are_combined(),
+        "combined": combined,
     }
 
 

@@ -19,7 +19,7 @@ Place = collections.namedtuple(
     ],
 )
 # What a lookup learns from a FeatureSpec and a batch.
-Found = collections.namedtuple("Found", ["ids", "thresholds", "faae_coefficient", "timestamp"])
+Found = collections.namedtuple("Found", ["ids", "thresholds", "timestamp"])
 
 
 def get_asc_insert_func(tgt_key_specs=None, args_index_list=None, table_names=None, **kwargs):
@@ -84,7 +84,7 @@ def find(owner, table, spec, batch, is_train):
     if not is_train:  # Nothing is counted, so a batch that was not mapped will do.
         place = spec.places.get(False) or spec.places.get(True)
         place = place or Place(spec.index_key, None, thresholds.NONE)
-        return Found(batches.part(owner, batch, place.index), thresholds.NONE, 1, None)
+        return Found(batches.part(owner, batch, place.index), thresholds.NONE, None)
     if True not in spec.places:
         raise RuntimeError(
             "%s: %r has seen no training batch; map the dataset with get_asc_insert_func("
@@ -95,7 +95,7 @@ def find(owner, table, spec, batch, is_train):
     if place.timestamp_index is not None:
         timestamp = batches.part(owner, batch, place.timestamp_index)
     ids = batches.part(owner, batch, place.index)
-    return Found(ids, place.thresholds, spec.faae_coefficient, timestamp)
+    return Found(ids, place.thresholds, timestamp)
 
 
 def _checked_options(kwargs):

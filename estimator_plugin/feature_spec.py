@@ -34,7 +34,6 @@ class FeatureSpec:
       table_name: str, as tables are called: without dots.
       index_key: str or int.
       thresholds: `thresholds.Thresholds`.
-      faae_coefficient: int.
       is_timestamp: bool.
 
     Raises:
@@ -77,8 +76,9 @@ class FeatureSpec:
         self.table_name = table_name or name
         if not self.is_timestamp:
             self.table_name = table_options.normal_name(self.table_name, owner, "table_name")
-        self.thresholds = thresholds.checked(owner, access_threshold, eviction_threshold)
-        self.faae_coefficient = thresholds.checked_coefficient(owner, faae_coefficient)
+        self.thresholds = thresholds.checked(
+            owner, access_threshold, eviction_threshold, faae_coefficient
+        )
         if self.is_timestamp and self.thresholds != thresholds.NONE:
             raise ValueError("%s: a timestamp has no thresholds; give them to ids" % owner)
         self.places = {}  # Whether training -> feature_pipeline.Place, once a batch was seen.

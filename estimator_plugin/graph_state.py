@@ -21,6 +21,7 @@ class GraphState:
         self.lookups = []  # lookup_registry.Lookup, in order of creation.
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
         self.rules_of_table = {}  # Table name -> tracking.Rules of its training lookups.
+        self.batch_counts_of_table = {}  # Table name -> list of batch_counts.BatchCounts.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
         self.savers = []  # Streaming savers, in order of creation.
         self.model_dir = None  # Where the run saves, if its model_fn has said.

@@ -1,18 +1,20 @@
 """Walks through a graph, against the direction of its data."""
 
-_ITERATOR_OPS = ("IteratorGetNext", "IteratorGetNextSync")
+_SOURCES = ("IteratorGetNext", "IteratorGetNextSync", "Placeholder", "PlaceholderWithDefault")
 
 
-def iterators_above(tensor):
-    """The operations that took from an iterator what `tensor` is computed from, as a set."""
-    found, seen, waiting = set(), set(), [tensor.op]
+def ops_above(tensor):
+    """The operations that `tensor` is computed by, as a set; `sources` of it end the walk."""
+    seen, waiting = set(), [tensor.op]
     while waiting:
         op = waiting.pop()
-        if op in seen:
-            continue
-        seen.add(op)
-        if op.type in _ITERATOR_OPS:
-            found.add(op)
-        else:
-            waiting.extend(value.op for value in op.inputs)
-    return found
+        if op not in seen:
+            seen.add(op)
+            if op.type not in _SOURCES:
+                waiting.extend(value.op for value in op.inputs)
+    return seen
+
+
+def sources(operations):
+    """Those of `operations` that bring data from outside: of iterators, and placeholders."""
+    return {op for op in operations if op.type in _SOURCES}

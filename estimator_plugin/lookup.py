@@ -5,6 +5,7 @@ import re
 import tensorflow as tf
 
 from . import (
+    batch_counts,
     combiners,
     constants,
     feature_pipeline,
@@ -100,7 +101,9 @@ def sparse_lookup(
         weights = lookup_inputs.checked_weights(owner, weights, ids)
         default = lookup_inputs.default_row(owner, serving_default_value, table.dim)
         keys = lookup_inputs.flat_values(ids)
-        tracked = _tracking(owner, table, keys, found) if is_train else None
+        tracked = None
+        if is_train:
+            tracked = tracking.arguments(owner, table, keys, found.thresholds, found.timestamp)
         embeddings = _look_up(table, name, keys, default, is_train, is_grad, tracked)
         if serving_default_value is not None:
             embeddings = _zero_where_no_key(keys, embeddings)
@@ -111,17 +114,11 @@ def sparse_lookup(
 
 def _find(owner, table, ids, batch, is_train, config):
     """The ids of a lookup and what was said about when they come and go."""
-    limits, coefficient = thresholds.of_config(owner, config)
+    limits = thresholds.of_config(owner, config)
     if not isinstance(ids, FeatureSpec):
-        return feature_pipeline.Found(ids, limits, coefficient, None)
+        return feature_pipeline.Found(ids, limits, None)
     found = feature_pipeline.find(owner, table, ids, batch, is_train)
     return found._replace(thresholds=thresholds.agreed(table.name, found.thresholds, limits))
-
-
-def _tracking(owner, table, keys, found):
-    return tracking.arguments(
-        owner, table, keys, found.thresholds, found.faae_coefficient, found.timestamp
-    )
 
 
 def _look_up(table, name, keys, default, is_train, is_grad, tracked):
@@ -134,10 +131,7 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked):
                 table.handle, flat, table.dim, insert=is_train, default_row=default
             )
         else:
-            with tf.control_dependencies(tracking.earlier_lookups(table, flat)):
-                local, addresses = table_ops.table_tracked_lookup(
-                    table.handle, flat, table.dim, default_row=default, **tracked
-                )
+            local, addresses = _look_up_and_count(table, flat, default, tracked)
     lookup_registry.register(
         lookup_registry.Lookup(table, name, flat, local, addresses, is_train, is_grad)
     )
@@ -149,6 +143,22 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked):
     embeddings = tf.reshape(embeddings, tf.concat([tf.shape(keys), [table.dim]], axis=0))
     embeddings.set_shape(shape.concatenate([table.dim]))
     return embeddings
+
+
+def _look_up_and_count(table, keys, default, tracked):
+    def look_up(occurrences):
+        return table_ops.table_tracked_lookup(
+            table.handle,
+            keys,
+            table.dim,
+            default_row=default,
+            occurrences=occurrences,
+            **tracked,
+        )
+
+    if tracked["access_threshold"] > 0:
+        return batch_counts.of(table, keys).join(keys, look_up)
+    return look_up(None)
 
 
 def _pooled(combiner, ids, embeddings, weights):

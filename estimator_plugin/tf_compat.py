@@ -51,6 +51,11 @@ def is_built(saver):
     return saver._is_built
 
 
+def update_input(op, index, tensor):
+    """Makes `tensor` input `index` of the operation `op`, which no session has run yet."""
+    op._update_input(index, tensor)
+
+
 def runs_where_ops_are_made(op):
     """True when a new operation of the default graph runs whenever `op` does: both are in the same
     graph and in the same branch of its tf.cond and tf.while_loop."""

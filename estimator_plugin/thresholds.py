@@ -4,62 +4,56 @@ import collections
 
 from . import validate
 
-Thresholds = collections.namedtuple("Thresholds", ["access", "eviction"])
+Thresholds = collections.namedtuple("Thresholds", ["access", "eviction", "coefficient"])
 Thresholds.__doc__ = """The thresholds of a table, None where they switch nothing on.
 
 Attributes:
   access: None; 0, all keys are admitted and none is counted; or the count a key needs for a row.
   eviction: None, or how long ago, in the units of `timestamps`, a row that leaves was last seen.
+  coefficient: int, what an occurrence of a key counts.
 """
 
 OFF = -1  # How users write None.
-NONE = Thresholds(None, None)
+NONE = Thresholds(None, None, 1)
 
 
-def checked(owner, access_threshold, eviction_threshold):
+def checked(owner, access_threshold, eviction_threshold, faae_coefficient=1):
     """Thresholds out of what a user gives.
 
     Args:
       owner: str, who asks, for error messages.
       access_threshold: None or -1, off; 0, admit all keys without counting; or an int above 0.
       eviction_threshold: None, -1 or 0, off; or an int above 0.
+      faae_coefficient: None, which is 1, or an int from 1.
 
     Raises:
-      ValueError: a threshold is no int, or below -1, or above 2147483647.
+      ValueError: a value is no int, or out of range.
     """
     given = {"access_threshold": access_threshold, "eviction_threshold": eviction_threshold}
     for name, value in given.items():
         validate.integer(owner, name, value, OFF, validate.INT32_MAX, optional=True)
-    return Thresholds(
-        None if access_threshold in (None, OFF) else int(access_threshold),
-        None if eviction_threshold in (None, OFF, 0) else int(eviction_threshold),
-    )
-
-
-def checked_coefficient(owner, faae_coefficient):
-    """What an occurrence of a key counts: an int from 1; None is 1.
-
-    Raises:
-      ValueError: it is no int, or out of range.
-    """
     coefficient = validate.integer(
         owner, "faae_coefficient", faae_coefficient, 1, validate.INT32_MAX, optional=True
     )
-    return 1 if coefficient is None else coefficient
+    access = None if access_threshold in (None, OFF) else int(access_threshold)
+    eviction = None if eviction_threshold in (None, OFF, 0) else int(eviction_threshold)
+    if access is None and eviction is None:
+        return NONE
+    return Thresholds(access, eviction, 1 if coefficient is None else coefficient)
 
 
 def of_config(owner, config):
-    """(Thresholds, coefficient) of sparse_lookup's argument access_and_evict_config.
+    """The Thresholds of sparse_lookup's argument access_and_evict_config.
 
     Raises:
       ValueError: it is neither None nor a dict, or one of its values is out of range.
     """
     if config is None:
-        return NONE, 1
+        return NONE
     if not isinstance(config, dict):
         validate.fail(owner, "access_and_evict_config", config, "None or a dict")
-    thresholds = checked(owner, config.get("access_threshold"), config.get("eviction_threshold"))
-    return thresholds, checked_coefficient(owner, config.get("faae_coefficient"))
+    names = ("access_threshold", "eviction_threshold", "faae_coefficient")
+    return checked(owner, *[config.get(name) for name in names])
 
 
 def agreed(table_name, known, given):
@@ -71,7 +65,11 @@ def agreed(table_name, known, given):
     if NONE in (known, given) or known == given:
         return given if known == NONE else known
     raise ValueError(
-        "table %r: thresholds must be the same in all its lookups and FeatureSpecs, got "
-        "access_threshold=%r, eviction_threshold=%r after access_threshold=%r, "
-        "eviction_threshold=%r" % ((table_name,) + given + known)
+        "table %r: thresholds must be the same in all its lookups and FeatureSpecs, got %s after %s"
+        % (table_name, described(given), described(known))
     )
+
+
+def described(thresholds):
+    """Thresholds as users write them."""
+    return "access_threshold=%r, eviction_threshold=%r, faae_coefficient=%r" % thresholds

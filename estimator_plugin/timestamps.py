@@ -32,8 +32,8 @@ def of_graph(owner, keys):
     """
     found = graph_state.outermost_graph().get_collection(constants.ASCEND_TIMESTAMP)
     if len(found) > 1:
-        iterators = graph_walk.iterators_above(keys)
-        found = [t for t in found if iterators & graph_walk.iterators_above(t)]
+        sources = graph_walk.sources(graph_walk.ops_above(keys))
+        found = [t for t in found if sources & graph_walk.ops_above(t)]
         if len(found) != 1:
             raise ValueError(
                 "%s: %d timestamps of the collection %s come from the iterator that the ids come "

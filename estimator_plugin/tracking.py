@@ -4,16 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from . import (
-    admission,
-    eviction,
-    graph_state,
-    graph_walk,
-    lookup_registry,
-    tf_compat,
-    thresholds,
-    timestamps,
-)
+from . import admission, eviction, graph_state, thresholds, timestamps
 
 # What holds for all training lookups of a table.
 Rules = collections.namedtuple("Rules", ["thresholds", "time_unit"])
@@ -25,7 +16,7 @@ def rules_of(table):
     return graph_state.of(table.graph).rules_of_table.get(table.name, NO_RULES)
 
 
-def arguments(owner, table, keys, given, faae_coefficient=1, timestamp=None):
+def arguments(owner, table, keys, given, timestamp=None):
     """How a training lookup counts its keys and notes when they were seen.
 
     Args:
@@ -63,7 +54,7 @@ def arguments(owner, table, keys, given, faae_coefficient=1, timestamp=None):
     return {
         "now": now,
         "time_unit": time_unit,
-        "faae_coefficient": faae_coefficient,
+        "faae_coefficient": limits.coefficient,
         "access_threshold": thresholds.OFF if limits.access is None else limits.access,
         "admission_filter": table.admission.kind,
         "sketch_bytes": table.admission.max_bytes,
@@ -71,30 +62,13 @@ def arguments(owner, table, keys, given, faae_coefficient=1, timestamp=None):
     }
 
 
-def earlier_lookups(table, keys):
-    """The operations that count before a lookup of `keys` does, so that results do not depend on
-    which of a batch's lookups happens to run first."""
-    if not rules_of(table).thresholds.access:
-        return []
-    iterators = graph_walk.iterators_above(keys)
-    before = [
-        lookup.addresses.op
-        for lookup in lookup_registry.lookups_of(table)
-        if lookup.is_train
-        and tf_compat.runs_where_ops_are_made(lookup.addresses.op)
-        and iterators & graph_walk.iterators_above(lookup.keys)
-    ]
-    return before[-1:]
-
-
 def _agreed(table, known, given):
     if known is None:
         return given
     if given not in (thresholds.NONE, known.thresholds) and known.thresholds == thresholds.NONE:
         raise ValueError(
-            "table %r: its first training lookup has no thresholds, so this one cannot have "
-            "access_threshold=%r, eviction_threshold=%r; give all lookups the same"
-            % ((table.name,) + given)
+            "table %r: its first training lookup has no thresholds, so this one cannot have %s; "
+            "give all lookups the same" % (table.name, thresholds.described(given))
         )
     return thresholds.agreed(table.name, known.thresholds, given)
 

@@ -121,12 +121,16 @@ class CategoricalFeature:
                 "CategoricalFeature %r: dtype must be tf.int64, tf.int32 or tf.string, got %r"
                 % (self.name, self.dtype)
             )
-        thresholds.checked_coefficient(self._owner(), self.faae_coefficient)
         self.thresholds()
 
     def thresholds(self):
         """The thresholds as `thresholds.Thresholds`."""
-        return thresholds.checked(self._owner(), self.access_threshold, self.eviction_threshold)
+        return thresholds.checked(
+            "CategoricalFeature %r" % self.name,
+            self.access_threshold,
+            self.eviction_threshold,
+            self.faae_coefficient,
+        )
 
     def access_and_evict_config(self):
         """What `sparse_lookup` takes by that name."""
@@ -135,9 +139,6 @@ class CategoricalFeature:
             "eviction_threshold": self.eviction_threshold,
             "faae_coefficient": self.faae_coefficient,
         }
-
-    def _owner(self):
-        return "CategoricalFeature %r" % self.name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,6 +216,7 @@ def _with_thresholds_of_tables(categorical):
             feature,
             access_threshold=found[feature.table.name].access,
             eviction_threshold=found[feature.table.name].eviction,
+            faae_coefficient=found[feature.table.name].coefficient,
         )
         for feature in categorical
     ]

@@ -56,11 +56,13 @@ def test_split_keeps_order():
 
 def test_features_of_a_table_share_thresholds():
     a = fns.CategoricalFeature("a", USER)
-    b = fns.CategoricalFeature("b", USER, access_threshold=3, eviction_threshold=9)
-    c = fns.CategoricalFeature("c", fns.TableSpec("other", 4), faae_coefficient=2)
+    b = fns.CategoricalFeature(
+        "b", USER, access_threshold=3, eviction_threshold=9, faae_coefficient=2
+    )
+    c = fns.CategoricalFeature("c", fns.TableSpec("other", 4))
     (a, b, c), _ = split_features([a, b, c])
-    assert (a.access_threshold, a.eviction_threshold) == (3, 9)
-    assert (c.access_threshold, c.eviction_threshold, c.faae_coefficient) == (None, None, 2)
+    assert (a.access_threshold, a.eviction_threshold, a.faae_coefficient) == (3, 9, 2)
+    assert (c.access_threshold, c.eviction_threshold, c.faae_coefficient) == (None, None, 1)
 
 
 @pytest.mark.parametrize(

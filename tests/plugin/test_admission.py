@@ -5,7 +5,7 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 from tests.plugin import support
-from tests.plugin.admitting import MODES, Training
+from tests.plugin.admitting import MODES, Training, dataset
 
 v1 = tf.compat.v1
 NO = -1
@@ -82,15 +82,51 @@ def test_counts_go_on_after_admission_and_times_are_kept(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lookups_of_a_batch_count_one_after_the_other(mode):
-    batches = [([1, 2], [1, 3]), ([1, 2], [3, 2])]
-    training = Training(mode, batches, names=("first", "second"), access_threshold=2)
+@pytest.mark.parametrize("coefficient", [1, 2])
+def test_lookups_of_a_batch_count_together(mode, coefficient):
+    batches = [([1, 2], [1, 3, 3], [NO]), ([1, 2], [4], [4]), ([], [5], [3, 6])]
+    training = Training(
+        mode,
+        batches,
+        names=("first", "second", "third"),
+        access_threshold=2 * coefficient,
+        faae_coefficient=coefficient,
+    )
     with training.running():
-        # 1 is seen once by each lookup, so the second admits it; 2 and 3 have to wait.
-        assert training.step() == [[False, False], [True, False]]
-        # Here 2 is seen for the second time by the first lookup.
-        assert training.step() == [[True, True], [True, True]]
-        assert {key: row.count for key, row in training.rows().items()} == {1: 3, 2: 3, 3: 2}
+        # 1 stands once in each of two lookups, 3 twice in one; 2 has to wait.
+        assert training.step() == [[True, False], [True, True, True], [False]]
+        assert training.step() == [[True, True], [True], [True]]
+        assert training.step() == [[], [False], [True, False]]
+        counts = {key: row.count // coefficient for key, row in training.rows().items()}
+        assert counts == {1: 3, 2: 2, 3: 3, 4: 2}
+        assert training.statistics()["waiting"] == 2
+
+
+def test_lookups_of_other_batches_count_by_themselves():
+    table = support.table()
+    batches = [v1.data.make_one_shot_iterator(dataset([[1], [1]])).get_next() for _ in range(2)]
+    config = {"access_threshold": 2}
+    found = [
+        ep.sparse_lookup(table, batch["ids"], access_and_evict_config=config) for batch in batches
+    ]
+    with support.ready_session() as session:
+        # Only the one that runs takes a batch and counts it.
+        assert not session.run(found[1]).any()
+        assert session.run(found[1]).all()
+        assert session.run(found[0]).all()
+
+
+def test_a_lookup_of_what_another_one_found_counts_by_itself():
+    table = support.table(initializer=v1.constant_initializer(3.0))
+    ids = v1.placeholder(tf.int64, [None])
+    config = {"access_threshold": 2}
+    first = ep.sparse_lookup(table, ids, access_and_evict_config=config)
+    found = tf.cast(first[:, 0], tf.int64)
+    second = ep.sparse_lookup(table, found, access_and_evict_config=config)
+    with support.ready_session() as session:
+        assert not session.run(second, {ids: [7]}).any()  # 7 waits, and 0 was looked up.
+        assert not session.run(second, {ids: [7]}).any()  # 3 was, once.
+        assert session.run(second, {ids: [7]}).all()
 
 
 def test_evaluation_neither_counts_nor_inserts_nor_touches():
@@ -195,6 +231,9 @@ def test_a_table_has_one_pair_of_thresholds():
     ep.sparse_lookup(table, [1])  # It takes those of the table.
     with pytest.raises(ValueError, match="'user': thresholds must be the same.*=3.*after.*=2"):
         ep.sparse_lookup(table, [1], access_and_evict_config={"access_threshold": 3})
+    config = {"access_threshold": 2, "faae_coefficient": 2}
+    with pytest.raises(ValueError, match="faae_coefficient=2 after .*faae_coefficient=1"):
+        ep.sparse_lookup(table, [1], access_and_evict_config=config)
     other = support.table("item")
     ep.sparse_lookup(other, [1])
     with pytest.raises(ValueError, match="'item': its first training lookup has no thresholds"):

@@ -11,7 +11,7 @@ INT32_MAX = 2**31 - 1
 def test_defaults():
     spec = ep.FeatureSpec("user.ids")
     assert (spec.table_name, spec.index_key) == ("userids", "user.ids")
-    assert (spec.thresholds, spec.faae_coefficient, spec.is_timestamp) == (NONE, 1, False)
+    assert (spec.thresholds, spec.is_timestamp) == (NONE, False)
 
 
 def test_names_are_numbered():
@@ -27,22 +27,27 @@ def test_names_are_numbered():
         (-1, -1, NONE),
         (-1, None, NONE),
         (-1, 0, NONE),
-        (0, None, Thresholds(0, None)),
-        (0, 0, Thresholds(0, None)),
-        (0, -1, Thresholds(0, None)),
-        (3, None, Thresholds(3, None)),
-        (3, 0, Thresholds(3, None)),
-        (3, -1, Thresholds(3, None)),
-        (3, 60, Thresholds(3, 60)),
-        (0, 60, Thresholds(0, 60)),
-        (None, 60, Thresholds(None, 60)),
-        (-1, 60, Thresholds(None, 60)),
-        (INT32_MAX, INT32_MAX, Thresholds(INT32_MAX, INT32_MAX)),
+        (0, None, Thresholds(0, None, 1)),
+        (0, 0, Thresholds(0, None, 1)),
+        (0, -1, Thresholds(0, None, 1)),
+        (3, None, Thresholds(3, None, 1)),
+        (3, 0, Thresholds(3, None, 1)),
+        (3, -1, Thresholds(3, None, 1)),
+        (3, 60, Thresholds(3, 60, 1)),
+        (0, 60, Thresholds(0, 60, 1)),
+        (None, 60, Thresholds(None, 60, 1)),
+        (-1, 60, Thresholds(None, 60, 1)),
+        (INT32_MAX, INT32_MAX, Thresholds(INT32_MAX, INT32_MAX, 1)),
     ],
 )
 def test_what_thresholds_switch_on(access, eviction, wanted):
     spec = ep.FeatureSpec("ids", access_threshold=access, eviction_threshold=eviction)
     assert spec.thresholds == wanted
+    if wanted != NONE:
+        spec = ep.FeatureSpec(
+            "ids", access_threshold=access, eviction_threshold=eviction, faae_coefficient=3
+        )
+        assert spec.thresholds == wanted._replace(coefficient=3)
 
 
 @pytest.mark.parametrize("index_key", [0, 255, "key", "k" * 255])

@@ -35,15 +35,16 @@ class BatchCounts:
         Returns:
           What look_up returned.
         """
-        empty = tf.zeros([0], tf.int32)
+        one_each = tf.zeros([0], tf.int32)
+        occurrences = tf.compat.v1.placeholder_with_default(one_each, [None])
+        with tf.control_dependencies(self._lookups[-1:]):
+            outputs = look_up(occurrences)
         self._keys.append(keys)
-        self._occurrences.append(tf.compat.v1.placeholder_with_default(empty, [None]))
+        self._occurrences.append(occurrences)
+        self._lookups.append(outputs[0].op)
         if len(self._keys) > 1:
             for stable, new in zip(self._occurrences, _occurrences(self._keys)):
                 tf_compat.update_input(stable.op, 0, new)
-        with tf.control_dependencies(self._lookups[-1:]):
-            outputs = look_up(self._occurrences[-1])
-        self._lookups.append(outputs[0].op)
         return outputs
 
     def takes(self, above):

@@ -38,8 +38,8 @@ class OlderThan:
     def __post_init__(self):
         validate.integer("OlderThan", "age", self.age, 1, validate.INT32_MAX)
 
-    def operation(self, table):
-        return table_ops.table_evict(table.handle, "older_than", self.age)
+    def operation(self, handle):
+        return table_ops.table_evict(handle, "older_than", self.age)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +62,8 @@ class SmallNorm:
     def __post_init__(self):
         validate.real("SmallNorm", "norm", self.norm, 0, 1e30, above_low=True)
 
-    def operation(self, table):
-        return table_ops.table_evict(table.handle, "small_norm", self.norm)
+    def operation(self, handle):
+        return table_ops.table_evict(handle, "small_norm", self.norm)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,8 +91,8 @@ class RowBudget:
         validate.integer("RowBudget", "rows", self.rows, 1, 1 << 40)
         validate.choice("RowBudget", "keep", self.keep, sorted(_KEEP))
 
-    def operation(self, table):
-        return table_ops.table_evict(table.handle, _KEEP[self.keep], self.rows)
+    def operation(self, handle):
+        return table_ops.table_evict(handle, _KEEP[self.keep], self.rows)
 
 
 POLICIES = (OlderThan, SmallNorm, RowBudget)
@@ -139,5 +139,5 @@ def evict(table, policies):
     with tf.device(table.handle.device):
         for policy in policies:
             with tf.control_dependencies(counts[-1:]):
-                counts.append(policy.operation(table))
+                counts.append(policy.operation(table.handle))
         return tf.add_n(counts)

@@ -129,9 +129,9 @@ def test_a_checkpoint_of_before_admission(tmp_path):
 def test_a_stock_saver_says_that_a_checkpoint_is_of_before_admission(tmp_path):
     with training_of(FIRST, None, access_threshold=None, eviction_threshold=None) as (old, made, _):
         path = made.save(old.session, str(tmp_path / "model.ckpt"))
-    with pytest.raises(tf.errors.NotFoundError, match="user/bucket-.*/waiting_keys"):
-        with training_of(SECOND, LATER, "stock", path):
-            pass
+    restored = training_of(SECOND, LATER, "stock", path)
+    with pytest.raises(tf.errors.NotFoundError, match="user/bucket-.*/waiting_keys"), restored:
+        pass
 
 
 def test_a_merged_checkpoint_has_the_waiting_keys(tmp_path):

@@ -79,9 +79,11 @@ class TableStatsHook(tf.compat.v1.train.SessionRunHook):
             with tf.device(table.handle.device):
                 self._statistics[table.name] = table_ops.table_statistics(table.handle)
         self._looked_up = {name: (0, 0) for name in self._statistics}
-        self._timer.reset()
         if self._output_dir is not None:
             self._writer = tf.compat.v1.summary.FileWriterCache.get(self._output_dir)
+
+    def after_create_session(self, session, coord):
+        self._timer.update_last_triggered_step(int(session.run(self._global_step)))
 
     def before_run(self, run_context):
         return tf.compat.v1.train.SessionRunArgs(self._global_step)

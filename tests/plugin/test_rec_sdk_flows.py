@@ -116,7 +116,7 @@ def model_fn(features, labels, mode, params):
 
 
 def train_and_evaluate(model_dir, specs):
-    """Trains with eviction every fourth step. Returns {table: {key: values}} and metrics."""
+    """Trains with eviction every fifth step. Returns {table: {key: values}} and metrics."""
     estimator = tf.estimator.Estimator(
         model_fn,
         model_dir,
@@ -133,7 +133,7 @@ def train_and_evaluate(model_dir, specs):
             )
         return dataset.map(lambda batch: (batch, batch["label_0"])).prefetch(100)
 
-    hook = EvictHook(evict_enable=True, evict_time_interval=24 * 60 * 60, evict_step_interval=4)
+    hook = EvictHook(evict_enable=True, evict_time_interval=24 * 60 * 60, evict_step_interval=5)
     results, _ = tf.estimator.train_and_evaluate(
         estimator,
         tf.estimator.TrainSpec(lambda: input_fn(True), max_steps=STEPS, hooks=[hook]),
@@ -163,13 +163,13 @@ def test_feature_specs_and_automatic_mode_give_the_same_numbers(tmp_path):
     automatic, automatic_results = train_and_evaluate(str(tmp_path / "automatic"), None)
     assert by_spec == automatic
     assert spec_results == automatic_results
-    # Evicted after steps 4, 8 and 12, by days: on day 11 those last seen on day 8 or before leave.
-    users = set(range(10)) | set(range(1090, 1120))
+    # Evicted after steps 5 and 10, by days: on day 9 those last seen on day 6 or before leave.
+    users = set(range(10)) | set(range(1070, 1120))
     assert set(by_spec["user_table"]) == users
     assert spec_results["user_table"] == len(users)
     # The first ten come once a day, others twice on theirs.
     assert {by_spec["user_table"][key][0] for key in range(10)} == {STEPS}
-    assert {by_spec["user_table"][key][0] for key in range(1090, 1120)} == {2}
+    assert {by_spec["user_table"][key][0] for key in range(1070, 1120)} == {2}
     terminate_config_initializer()
 
 

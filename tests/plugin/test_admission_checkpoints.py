@@ -1,6 +1,7 @@
 """Counts, times, thresholds and the freeze flag in checkpoints: saved, merged, re-bucketed."""
 
 import contextlib
+import re
 
 import numpy as np
 import pytest
@@ -134,7 +135,7 @@ def test_a_stock_saver_says_that_a_checkpoint_is_of_before_admission(tmp_path):
         pass
 
 
-def test_a_merged_checkpoint_has_the_waiting_keys(tmp_path):
+def test_a_merged_checkpoint_has_the_waiting_keys(tmp_path, capsys):
     with training_of(FIRST, TIMES) as (first, made, change):
         steps(first, FIRST)
         change(4)
@@ -142,6 +143,10 @@ def test_a_merged_checkpoint_has_the_waiting_keys(tmp_path):
         saved = state_of(first)
     output = str(tmp_path / "merged" / "model.ckpt")
     assert cli.main(["verify", path]) == 0
+    assert cli.main(["inspect", path, "--table", "user"]) == 0
+    shown = dict(re.findall(r"^  (\S.*?)  +(.*)$", capsys.readouterr().out, re.MULTILINE))
+    assert shown["access_threshold"] == "4" and shown["counting"] == "True"
+    assert shown["waiting keys"] == "3" and shown["last last_seen"] == "150"
     assert cli.main(["merge", path, "--output", output]) == 0
     with training_of(SECOND, LATER, restore=output) as (second, _, _):
         assert state_of(second) == saved

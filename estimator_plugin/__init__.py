@@ -24,8 +24,12 @@ from .requirements import check  # noqa: E402
 
 check()
 
-from . import checkpoint, constants, distribute, optimizers, warm_start  # noqa: E402, I001
+from . import admission, checkpoint, constants, distribute  # noqa: E402, I001
+from . import eviction, optimizers, warm_start  # noqa: E402
 from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
+from .feature_pipeline import get_asc_insert_func, start_asc_pipeline  # noqa: E402
+from .feature_spec import FeatureSpec  # noqa: E402
+from .host_pipeline import import_host_pipeline_ops  # noqa: E402
 from .table_export import export  # noqa: E402
 from .lookup import sparse_lookup  # noqa: E402
 from .table import EmbeddingTable, create_table  # noqa: E402
@@ -36,19 +40,25 @@ from .version import __version__  # noqa: E402
 __all__ = [
     "Config",
     "EmbeddingTable",
+    "FeatureSpec",
     "__version__",
+    "admission",
     "checkpoint",
     "constants",
     "create_table",
     "distribute",
+    "eviction",
     "export",
+    "get_asc_insert_func",
     "get_config",
     "get_dense_and_sparse_variable",
     "hooks",
+    "import_host_pipeline_ops",
     "init",
     "model_fns",
     "optimizers",
     "sparse_lookup",
+    "start_asc_pipeline",
     "tables_initializer",
     "terminate_config_initializer",
     "warm_start",

@@ -20,6 +20,8 @@ class GraphState:
         self.table_of_handle = {}  # Name of a handle tensor -> EmbeddingTable.
         self.lookups = []  # lookup_registry.Lookup, in order of creation.
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
+        self.rules_of_table = {}  # Table name -> tracking.Rules of its training lookups.
+        self.batch_counts_of_table = {}  # Table name -> list of batch_counts.BatchCounts.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
         self.savers = []  # Streaming savers, in order of creation.
         self.servers = []  # Stack of tuples of device strings: where tables that are made live.

@@ -4,8 +4,20 @@ import re
 
 import tensorflow as tf
 
-from . import combiners, constants, lookup_inputs, lookup_registry, notices, validate
+from . import (
+    batch_counts,
+    combiners,
+    constants,
+    feature_pipeline,
+    lookup_inputs,
+    lookup_registry,
+    notices,
+    thresholds,
+    tracking,
+    validate,
+)
 from .distribute import exchange
+from .feature_spec import FeatureSpec
 from .ops import table_ops
 
 
@@ -29,13 +41,14 @@ def sparse_lookup(
     Args:
       hashtable: EmbeddingTable of the graph.
       ids: int32 or int64 tf.Tensor of any shape, tf.SparseTensor or tf.RaggedTensor. Every value
-        but -1 is an id; -1 is no id, reads as zeros and takes no gradient.
+        but -1 is an id; -1 is no id, reads as zeros and takes no gradient. Or a FeatureSpec, which
+        finds the ids in `batch`.
       is_train: bool, default True. False never inserts: an id without a row reads as zeros, or as
         serving_default_value. Pass `mode == tf.estimator.ModeKeys.TRAIN`.
       name: None or str of 1 to 255 characters; None is sparse_lookup_<n>, counted by table.
       is_grad: bool, default True. False stops gradients.
-      serving_default_value: None, one value or a row of `dim`: what an id without a row reads when
-        is_train is False. None is zeros.
+      serving_default_value: None, one value or a row of `dim`: what an id without a row reads.
+        None is zeros.
       combiner: None, "sum", "mean" or "sqrtn": pools the ids of the last dimension, as
         `tf.nn.embedding_lookup_sparse` does; an example without ids gives zeros. An id without a
         row counts with what it reads. tf.SparseTensor ids need a combiner.
@@ -43,8 +56,14 @@ def sparse_lookup(
         divides by the sum of weights, sqrtn by the root of the sum of their squares, and where that
         is 0 the result is 0.
       modify_graph: bool or None. The lookup is part of the training step in either case.
-      send_count, batch: accepted and checked for the Rec SDK's sake.
-      access_and_evict_config: None or a dict; thresholds that switch nothing on (None, 0, -1).
+      batch: the batch that a FeatureSpec is for, a dict, tuple, list or tensor as it came out of
+        the dataset. With ids of another kind it is not used.
+      access_and_evict_config: None or a dict of access_threshold, eviction_threshold and
+        faae_coefficient, which mean what they mean in a FeatureSpec. In training an id below the
+        access_threshold has no row. All training lookups of a table have the same thresholds; None
+        takes those of the lookups before. Time is what the collection ASCEND_TIMESTAMP holds, a
+        scalar of the batch; without one it is the global step.
+      send_count: accepted and checked for the Rec SDK's sake.
       **kwargs: accepted for the Rec SDK's sake, said once to have no effect.
 
     Returns:
@@ -54,6 +73,7 @@ def sparse_lookup(
     Raises:
       ValueError: an argument is of a wrong type, shape or range. The message names the table, the
         argument, its value and what would be right.
+      RuntimeError: ids are a FeatureSpec that no training dataset was mapped with.
 
     >>> emb = sparse_lookup(table, tf.constant([[1, 2], [3, -1]]))       # [2, 2, dim]
     >>> emb = sparse_lookup(table, sparse_ids, combiner="mean")          # [batch, dim]
@@ -65,11 +85,12 @@ def sparse_lookup(
     """
     table = lookup_registry.require_table("sparse_lookup", hashtable)
     owner = "lookup in table %r" % table.name
-    _check_arguments(owner, send_count, modify_graph, batch, access_and_evict_config, kwargs)
+    _check_arguments(owner, send_count, modify_graph, kwargs)
     validate.boolean(owner, "is_train", is_train)
     validate.boolean(owner, "is_grad", is_grad)
     validate.string(owner, "name", name, 255, optional=True)
-    ids = lookup_inputs.checked_ids(owner, ids)
+    found = _find(owner, table, ids, batch, is_train, access_and_evict_config)
+    ids = lookup_inputs.checked_ids(owner, found.ids)
     _check_combiner(owner, ids, combiner, weights)
     if is_train and is_grad and tf.compat.v1.get_default_graph() is not table.graph:
         raise ValueError(
@@ -81,7 +102,10 @@ def sparse_lookup(
         weights = lookup_inputs.checked_weights(owner, weights, ids)
         default = lookup_inputs.default_row(owner, serving_default_value, table.dim)
         keys = lookup_inputs.flat_values(ids)
-        embeddings = _look_up(table, name, keys, default, is_train, is_grad)
+        tracked = None
+        if is_train:
+            tracked = tracking.arguments(owner, table, keys, found.thresholds, found.timestamp)
+        embeddings = _look_up(table, name, keys, default, is_train, is_grad, tracked)
         if serving_default_value is not None:
             embeddings = _zero_where_no_key(keys, embeddings)
         if combiner is not None:
@@ -89,7 +113,16 @@ def sparse_lookup(
     return ids.with_flat_values(embeddings) if isinstance(ids, tf.RaggedTensor) else embeddings
 
 
-def _look_up(table, name, keys, default, is_train, is_grad):
+def _find(owner, table, ids, batch, is_train, config):
+    """The ids of a lookup and what was said about when they come and go."""
+    limits = thresholds.of_config(owner, config)
+    if not isinstance(ids, FeatureSpec):
+        return feature_pipeline.Found(ids, limits, None)
+    found = feature_pipeline.find(owner, table, ids, batch, is_train)
+    return found._replace(thresholds=thresholds.agreed(table.name, found.thresholds, limits))
+
+
+def _look_up(table, name, keys, default, is_train, is_grad, tracked):
     """The embeddings of `keys`, keys.shape + [dim]; the lookup is registered by flat keys."""
     shape = keys.shape
     flat = keys if shape.rank == 1 else tf.reshape(keys, [-1])
@@ -97,9 +130,12 @@ def _look_up(table, name, keys, default, is_train, is_grad):
         local, addresses = exchange.look_up(table, flat, default, insert=is_train)
     else:
         with tf.device(table.handle.device):
-            local, addresses = table_ops.table_lookup(
-                table.handle, flat, table.dim, insert=is_train, default_row=default
-            )
+            if tracked is None:
+                local, addresses = table_ops.table_lookup(
+                    table.handle, flat, table.dim, insert=is_train, default_row=default
+                )
+            else:
+                local, addresses = _look_up_and_count(table, flat, default, tracked)
     lookup_registry.register(
         lookup_registry.Lookup(table, name, flat, local, addresses, is_train, is_grad)
     )
@@ -111,6 +147,22 @@ def _look_up(table, name, keys, default, is_train, is_grad):
     embeddings = tf.reshape(embeddings, tf.concat([tf.shape(keys), [table.dim]], axis=0))
     embeddings.set_shape(shape.concatenate([table.dim]))
     return embeddings
+
+
+def _look_up_and_count(table, keys, default, tracked):
+    def look_up(occurrences):
+        return table_ops.table_tracked_lookup(
+            table.handle,
+            keys,
+            table.dim,
+            default_row=default,
+            occurrences=occurrences,
+            **tracked,
+        )
+
+    if tracked["access_threshold"] > 0:
+        return batch_counts.of(table, keys).join(keys, look_up)
+    return look_up(None)
 
 
 def _pooled(combiner, ids, embeddings, weights):
@@ -186,29 +238,13 @@ def _check_combiner(owner, ids, combiner, weights):
         )
 
 
-def _check_arguments(owner, send_count, modify_graph, batch, access_and_evict_config, kwargs):
+def _check_arguments(owner, send_count, modify_graph, kwargs):
     validate.integer(owner, "send_count", send_count, 1, validate.INT32_MAX, optional=True)
     if modify_graph is not None:
         validate.boolean(owner, "modify_graph", modify_graph)
-    if batch is not None and not isinstance(batch, dict):
-        validate.fail(owner, "batch", batch, "None or a dict")
-    _check_admission(owner, access_and_evict_config)
-    given = {"send_count": send_count, "batch": batch}
-    given = [argument for argument, value in given.items() if value is not None]
+    given = [] if send_count is None else ["send_count"]
     notices.no_meaning("sparse_lookup", given + list(kwargs))
     if modify_graph:
         notices.info_once(
             "sparse_lookup: the lookup stays in the training step; modify_graph changes nothing"
         )
-
-
-def _check_admission(owner, config):
-    if config is None:
-        return
-    if not isinstance(config, dict):
-        validate.fail(owner, "access_and_evict_config", config, "None or a dict")
-    for key in ("access_threshold", "eviction_threshold"):
-        value = config.get(key)
-        validate.integer(owner, key, value, -1, validate.INT32_MAX, optional=True)
-        if value is not None and value > 0:
-            validate.fail(owner, key, value, "None, 0 or -1: rows are neither admitted nor evicted")

@@ -25,6 +25,8 @@ class EmbeddingTable:
       partitions: list of Partition, one for each parameter server; of one for a table of this
         process.
       is_distributed: bool, whether the table lives on parameter servers.
+      admission: the filter of `ep.admission` that counts waiting keys.
+      eviction: tuple of policies of `ep.eviction`.
     """
 
     def __init__(self, options, initializer):
@@ -49,6 +51,8 @@ class EmbeddingTable:
     is_dp = property(lambda self: self._options.is_dp)
     init_param = property(lambda self: self._options.init_param)
     padding_keys = property(lambda self: self._options.padding_keys)
+    admission = property(lambda self: self._options.admission)
+    eviction = property(lambda self: self._options.eviction)
 
     # The names of the Rec SDK.
     table_name = name
@@ -128,6 +132,8 @@ def create_table(
     hashtable_threshold=0,
     optimizer_list=None,
     num_buckets=64,
+    admission=None,
+    eviction=None,
 ):
     """Makes a growing embedding table in the default graph.
 
@@ -153,6 +159,10 @@ def create_table(
       value_dtype: tf.float32.
       num_buckets: power of two from 1 to 4096, default 64. Parts the table is kept in; fixed for
         the life of its checkpoints.
+      admission: what counts the keys that wait for a row, where lookups have an access_threshold:
+        None or `ep.admission.ExactCounts()`, or `ep.admission.CountingSketch(max_bytes)`.
+      eviction: None, a policy of `ep.eviction` or a list of them: rows that an eviction removes,
+        beside those past a lookup's eviction_threshold. `ep.hooks.EvictHook` evicts.
       device_vocabulary_size, host_vocabulary_size, ssd_vocabulary_size, ssd_data_path, is_dp,
         all2all_gradients_op, enable_merge, shard_num, fusion_optimizer_var, hashtable_threshold,
         optimizer_list: accepted and checked for the Rec SDK's sake; a table grows by itself in
@@ -192,6 +202,8 @@ def create_table(
         "fusion_optimizer_var": fusion_optimizer_var,
         "hashtable_threshold": hashtable_threshold,
         "optimizer_list": optimizer_list,
+        "admission": admission,
+        "eviction": eviction,
     }
     options = table_options.checked_options(
         name, key_dtype, dim, value_dtype, num_buckets, is_save, init_param, others

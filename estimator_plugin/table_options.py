@@ -6,11 +6,22 @@ import os
 
 import tensorflow as tf
 
-from . import constants, notices, validate
+from . import admission, constants, eviction, notices, validate
 
 TableOptions = collections.namedtuple(
     "TableOptions",
-    ["name", "dim", "key_dtype", "num_buckets", "is_save", "is_dp", "init_param", "padding_keys"],
+    [
+        "name",
+        "dim",
+        "key_dtype",
+        "num_buckets",
+        "is_save",
+        "is_dp",
+        "init_param",
+        "padding_keys",
+        "admission",  # A filter of `admission`.
+        "eviction",  # A tuple of policies of `eviction`.
+    ],
 )
 
 _INT64_MIN = -(1 << 63)
@@ -40,18 +51,18 @@ def _vocabulary():
     return constants.MAX_VOCABULARY
 
 
-def normal_name(name):
+def normal_name(name, owner="create_table", argument="name"):
     """The name a table goes by: `name` without dots, as in the Rec SDK.
 
     Raises:
       ValueError: `name` is not 1 to 100 of the characters 0-9, A-Z, a-z, `_` and `.`, or what is
         left of it does not begin with a letter or a digit.
     """
-    validate.string("create_table", "name", name, 100, pattern="[0-9A-Za-z_.]")
+    validate.string(owner, argument, name, 100, pattern="[0-9A-Za-z_.]")
     normal = name.replace(".", "")
     if not normal or normal[0] == "_":
         validate.fail(
-            "create_table", "name", name, "a name that begins with a letter or a digit, dots aside"
+            owner, argument, name, "a name that begins with a letter or a digit, dots aside"
         )
     if normal != name:
         notices.warn_once("table %r is called %r: dots are left out" % (name, normal))
@@ -88,6 +99,8 @@ def checked_options(name, key_dtype, dim, value_dtype, num_buckets, is_save, ini
         is_dp=others["is_dp"],
         init_param=validate.real(owner, "init_param", init_param, -10, 10),
         padding_keys=_padding_keys(owner, others),
+        admission=admission.checked_filter(owner, others["admission"]),
+        eviction=eviction.checked_policies(owner, others["eviction"]),
     )
 
 

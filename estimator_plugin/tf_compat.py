@@ -75,3 +75,11 @@ def any_depends_on(tensors, operations):
                 seen.add(before)
                 pending.append(before)
     return False
+
+
+def runs_where_ops_are_made(op):
+    """True when a new operation of the default graph runs whenever `op` does: both are in the same
+    graph and in the same branch of its tf.cond and tf.while_loop."""
+    graph = ops.get_default_graph()
+    here = graph._get_control_flow_context()
+    return op.graph is graph and op._get_control_flow_context() is here

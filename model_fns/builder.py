@@ -9,6 +9,8 @@ import dataclasses
 
 import tensorflow as tf
 
+from estimator_plugin import constants
+
 from . import specs
 from .config import ModelOptions
 from .embeddings import make_embeddings
@@ -42,6 +44,9 @@ def build_model_fn(network, features, options=None, first_order=False):
     def model_fn(features, labels, mode, config=None):
         training = mode == tf.estimator.ModeKeys.TRAIN
         embeddings = make_embeddings(options.embedding, training)
+        if training and options.timestamp_feature is not None:
+            timestamp = _value(features, options.timestamp_feature)
+            tf.compat.v1.add_to_collection(constants.ASCEND_TIMESTAMP, timestamp)
         inputs = NetworkInputs(
             _embed(embeddings, categorical, features),
             _embed(embeddings, linear, features),
@@ -81,8 +86,13 @@ def _embed(embeddings, categorical, features):
     found = collections.OrderedDict()
     for feature in categorical:
         ids = ids_of(feature, _value(features, feature.name))
-        name = "%s_lookup" % feature.name
-        found[feature.name] = embeddings.lookup(feature.table, ids, feature.combiner, name)
+        found[feature.name] = embeddings.lookup(
+            feature.table,
+            ids,
+            feature.combiner,
+            "%s_lookup" % feature.name,
+            feature.access_and_evict_config(),
+        )
     return found
 
 

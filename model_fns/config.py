@@ -1,7 +1,7 @@
 """The settings that every model shares, as data."""
 
 import dataclasses
-from typing import Callable, Tuple
+from typing import Callable, Optional, Tuple
 
 import tensorflow as tf
 
@@ -111,6 +111,9 @@ class ModelOptions:
         with.
       embedding_l2: weight of the squared norm (halved) of the embeddings of a batch, averaged over
         its examples, in the loss.
+      timestamp_feature: None, or the name of the feature that is the time of a batch, one integer
+        above 0; needed in training only. What features' eviction_threshold is measured by; None is
+        the global step.
 
     Raises:
       ValueError: a value is out of range.
@@ -120,6 +123,7 @@ class ModelOptions:
     optimizers: Optimizers = Optimizers()
     embedding: str = "hash_table"
     embedding_l2: float = 0.0
+    timestamp_feature: Optional[str] = None
 
     def __post_init__(self):
         if not isinstance(self.head, Head):
@@ -136,4 +140,9 @@ class ModelOptions:
         if self.embedding_l2 < 0:
             raise ValueError(
                 "ModelOptions: embedding_l2 must not be negative, got %r" % (self.embedding_l2,)
+            )
+        if self.timestamp_feature is not None and not isinstance(self.timestamp_feature, str):
+            raise ValueError(
+                "ModelOptions: timestamp_feature must be None or a feature's name, got %r"
+                % (self.timestamp_feature,)
             )

@@ -35,10 +35,11 @@ class Embeddings(abc.ABC):
         return collections.OrderedDict((n, self._rows(t)) for n, t in self._tables.items())
 
     @abc.abstractmethod
-    def lookup(self, spec, ids, combiner, name):
+    def lookup(self, spec, ids, combiner, name, config=None):
         """Embeddings `[batch, dim]` of int64 ids.
 
-        Without a combiner ids are `[batch]`, with one `[batch, n]`, sparse or ragged.
+        Without a combiner ids are `[batch]`, with one `[batch, n]`, sparse or ragged. `config` is
+        `sparse_lookup`'s access_and_evict_config; variables have no use for it.
         """
 
     @abc.abstractmethod
@@ -65,9 +66,14 @@ class HashTableEmbeddings(Embeddings):
         super().__init__()
         self._training = training
 
-    def lookup(self, spec, ids, combiner, name):
+    def lookup(self, spec, ids, combiner, name, config=None):
         return sparse_lookup(
-            self.table(spec), ids, is_train=self._training, name=name, combiner=combiner
+            self.table(spec),
+            ids,
+            is_train=self._training,
+            name=name,
+            combiner=combiner,
+            access_and_evict_config=config,
         )
 
     def apply_gradients(self, optimizers, gradients):
@@ -80,6 +86,8 @@ class HashTableEmbeddings(Embeddings):
             dim=spec.dim,
             name=spec.name,
             emb_initializer=spec.make_initializer(),
+            admission=spec.admission,
+            eviction=spec.eviction,
         )
 
     def _gradient_target(self, table):
@@ -92,7 +100,7 @@ class HashTableEmbeddings(Embeddings):
 class VariableEmbeddings(Embeddings):
     """`tf.Variable`s of a fixed number of rows; an id's row is the id modulo the rows."""
 
-    def lookup(self, spec, ids, combiner, name):
+    def lookup(self, spec, ids, combiner, name, config=None):
         variable = self.table(spec)
         with tf.compat.v1.name_scope(name):
             if combiner is None:

@@ -16,6 +16,8 @@ from typing import Any, Callable, Optional
 
 import tensorflow as tf
 
+from estimator_plugin import admission, eviction, thresholds
+
 MAX_DIM = 8192
 COMBINERS = ("sum", "mean", "sqrtn")
 DEFAULT_STDDEV = 0.05
@@ -31,6 +33,10 @@ class TableSpec:
       initializer: TensorFlow initializer of new rows; default a truncated normal, stddev 0.05.
       variable_rows: rows of the `tf.Variable` that stands in for the table when the model is built
         with `embedding="variable"`. A hash table grows by itself and ignores it.
+      admission: filter of `ep.admission` that counts ids which have no row yet; default exact
+        counts. Features say with access_threshold whether ids are counted at all.
+      eviction: None, a policy of `ep.eviction` or a list of them: rows that `EvictHook` removes,
+        beside those past a feature's eviction_threshold.
 
     Raises:
       ValueError: a value is out of range; the message names the table, field and value.
@@ -40,6 +46,8 @@ class TableSpec:
     dim: int
     initializer: Optional[Any] = None
     variable_rows: int = 100000
+    admission: Optional[Any] = None
+    eviction: Optional[Any] = None
 
     def __post_init__(self):
         if not self.name:
@@ -51,6 +59,10 @@ class TableSpec:
                 "TableSpec %r: initializer must be a TensorFlow initializer, got %r"
                 % (self.name, self.initializer)
             )
+        owner = "TableSpec %r" % self.name
+        admission.checked_filter(owner, self.admission)
+        policies = eviction.checked_policies(owner, self.eviction)
+        object.__setattr__(self, "eviction", policies)
 
     def make_initializer(self):
         """The initializer of new rows."""
@@ -71,6 +83,14 @@ class CategoricalFeature:
         `RaggedTensor`).
       dtype: dtype of the ids: `tf.int64`, `tf.int32` or `tf.string`. Strings are hashed in the
         graph.
+      access_threshold: None or int from -1, default None. An id gets a row once training saw it so
+        many times; until then it reads as zeros. 0, None and -1 count nothing.
+      eviction_threshold: None or int from -1, default None. `EvictHook` removes rows last seen so
+        long ago: in the units of `ModelOptions.timestamp_feature`, or in steps without one. None,
+        -1 and 0 are off.
+      faae_coefficient: int from 1, default 1. What an occurrence of an id counts.
+
+    Features that share a table have the same thresholds; those that say nothing take them over.
 
     Raises:
       ValueError: a value is out of range; the message names the feature, field and value.
@@ -80,6 +100,9 @@ class CategoricalFeature:
     table: TableSpec
     combiner: Optional[str] = None
     dtype: tf.DType = tf.int64
+    access_threshold: Optional[int] = None
+    eviction_threshold: Optional[int] = None
+    faae_coefficient: int = 1
 
     def __post_init__(self):
         if not self.name:
@@ -98,6 +121,24 @@ class CategoricalFeature:
                 "CategoricalFeature %r: dtype must be tf.int64, tf.int32 or tf.string, got %r"
                 % (self.name, self.dtype)
             )
+        self.thresholds()
+
+    def thresholds(self):
+        """The thresholds as `thresholds.Thresholds`."""
+        return thresholds.checked(
+            "CategoricalFeature %r" % self.name,
+            self.access_threshold,
+            self.eviction_threshold,
+            self.faae_coefficient,
+        )
+
+    def access_and_evict_config(self):
+        """What `sparse_lookup` takes by that name."""
+        return {
+            "access_threshold": self.access_threshold,
+            "eviction_threshold": self.eviction_threshold,
+            "faae_coefficient": self.faae_coefficient,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +176,7 @@ def split_features(features):
 
     Raises:
       ValueError: the list is empty, two features have one name, two different tables have one name,
-        or an element is no feature.
+        an element is no feature, or features of one table have different thresholds.
     """
     features = list(features)
     if not features:
@@ -160,7 +201,25 @@ def split_features(features):
                 "two different TableSpecs are named %r: %r and %r; share one object or rename one"
                 % (table.name, table, feature.table)
             )
-    return categorical, numeric
+    return _with_thresholds_of_tables(categorical), numeric
+
+
+def _with_thresholds_of_tables(categorical):
+    """The features, each with the thresholds that those of its table have together."""
+    found = {}
+    for feature in categorical:
+        name = feature.table.name
+        known = found.get(name, thresholds.NONE)
+        found[name] = thresholds.agreed(name, known, feature.thresholds())
+    return [
+        dataclasses.replace(
+            feature,
+            access_threshold=found[feature.table.name].access,
+            eviction_threshold=found[feature.table.name].eviction,
+            faae_coefficient=found[feature.table.name].coefficient,
+        )
+        for feature in categorical
+    ]
 
 
 def _check_int(owner, field, value, low, high):

@@ -39,6 +39,7 @@ from .transfer_ops import (
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
+from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
 
 __all__ = [
     "commit_save",
@@ -56,6 +57,7 @@ __all__ = [
     "table_apply_gradients",
     "table_apply_gradients_by_key",
     "table_clear",
+    "table_evict",
     "table_export",
     "table_find",
     "table_gather",
@@ -69,8 +71,10 @@ __all__ = [
     "table_new_save",
     "table_remove",
     "table_save_base",
+    "table_set_threshold",
     "table_size",
     "table_statistics",
+    "table_tracked_lookup",
     "table_unique_lookup",
     "unique_with_counts",
     "unpack_rows",

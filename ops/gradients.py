@@ -27,6 +27,7 @@ _NOT_DIFFERENTIABLE = (
     "EpServeUpdate",
     "EpTableApplyGradients",
     "EpTableApplyGradientsByKey",
+    "EpTableEvict",
     "EpTableExport",
     "EpTableFind",
     "EpTableHandle",
@@ -34,6 +35,7 @@ _NOT_DIFFERENTIABLE = (
     "EpTableMemory",
     "EpTableNewSave",
     "EpTableRemove",
+    "EpTableSetThreshold",
     "EpTableSize",
     "EpTableStatistics",
     "EpUniqueWithCounts",
@@ -48,6 +50,11 @@ def _slices(op, embeddings_gradient, addresses):
 @tf.RegisterGradient("EpTableLookup")
 def _table_lookup_gradient(op, embeddings_gradient, _):
     return [_slices(op, embeddings_gradient, op.outputs[1]), None, None]
+
+
+@tf.RegisterGradient("EpTableTrackedLookup")
+def _table_tracked_lookup_gradient(op, embeddings_gradient, _):
+    return [_slices(op, embeddings_gradient, op.outputs[1])] + [None] * 4
 
 
 @tf.RegisterGradient("EpTableUniqueLookup")

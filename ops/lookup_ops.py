@@ -1,7 +1,8 @@
 """Reading a table: by key, by distinct keys, by address.
 
 A key is an int64 or int32 id; key -1 means "no id" and never has a row. An address is an int64 that
-names a row of one table while the row lives; address -1 means "no row".
+names a row of one table while the row lives, and no other one afterwards; address -1 means "no
+row".
 """
 
 from .library import load
@@ -105,7 +106,8 @@ def table_gather(handle, addresses, dim, default_row=None, name=None):
       handle: scalar resource tensor, from `table_handle`.
       addresses: int64 tensor of any shape, from `table_find` or `table_lookup` of the same table.
       dim: int, the table's dim.
-      default_row: float32 vector of `dim` values, for address -1; default zeros.
+      default_row: float32 vector of `dim` values, for address -1 and for rows that have left the
+        table since; default zeros.
       name: optional name of the operation.
 
     Returns:
@@ -113,7 +115,7 @@ def table_gather(handle, addresses, dim, default_row=None, name=None):
 
     Raises:
       ValueError: dim, or the shape of default_row, does not fit the table.
-      tf.errors.InvalidArgumentError: when run, an address names no live row.
+      tf.errors.InvalidArgumentError: when run, no lookup can have given an address.
       tf.errors.FailedPreconditionError: when run, the table is uninitialized.
 
     >>> session.run(table_gather(handle, table_find(handle, [7]), dim=2))

@@ -19,8 +19,10 @@ from .transfer_ops import (
     table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
+from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
 
 __all__ = [
+    "STATISTICS",
     "TableContent",
     "commit_save",
     "has_bundle_ops",
@@ -29,6 +31,7 @@ __all__ = [
     "table_apply_gradients",
     "table_apply_gradients_by_key",
     "table_clear",
+    "table_evict",
     "table_export",
     "table_find",
     "table_gather",
@@ -42,11 +45,35 @@ __all__ = [
     "table_new_save",
     "table_remove",
     "table_save_base",
+    "table_set_threshold",
     "table_size",
     "table_statistics",
+    "table_tracked_lookup",
     "table_unique_lookup",
     "unique_with_counts",
 ]
+
+# What `table_statistics` gives, in order. "waiting" to the end are about admission and eviction.
+STATISTICS = (
+    "rows",
+    "bytes",
+    "keys_looked_up",  # By all lookups; key -1 is not counted.
+    "keys_found",
+    "rows_inserted",
+    "rows_removed",
+    "rows_updated",
+    "rows_admitted",  # Inserted once their keys were seen often enough.
+    "waiting",  # Keys that are being counted now; a sketch does not know them.
+    "keys_refused",  # Keys of tracked lookups, duplicates included, that were not admitted.
+    "rows_evicted",
+    "waiting_evicted",
+    "stale_updates",  # Gradients of rows that left between lookup and update.
+    "stale_reads",
+    "backward_clocks",  # Lookups that were told an earlier time than one before.
+    "clock",  # The latest time of a tracked lookup, -1 before the first.
+    "access_threshold",  # The current one, -1 for none.
+    "frozen",  # 1 while counts stand still.
+)
 
 
 def table_handle(
@@ -160,14 +187,13 @@ def table_memory(handle, name=None):
 
 
 def table_statistics(handle, name=None):
-    """What a table has done so far.
+    """What a table holds and has done so far.
 
     Returns:
-      int64 tensor [7]: rows, bytes, keys looked up, keys found, rows inserted, rows removed, rows
-      updated. All but the first two count since the table was made; key -1 is not counted.
+      int64 vector: the numbers that `STATISTICS` names, in its order.
 
-    >>> session.run(table_statistics(handle))
-    array([   2, 4096,    3,    1,    2,    0,    0])
+    >>> dict(zip(STATISTICS, session.run(table_statistics(handle))))["rows"]
+    2
     """
     return load().ep_table_statistics(handle, name=name)
 

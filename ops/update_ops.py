@@ -26,7 +26,8 @@ def table_apply_gradients(
     Args:
       handle: scalar resource tensor, from `table_handle`.
       hyperparameters: float64 vector, in the rule's order (see the module's text).
-      addresses: int64 tensor of any shape, or a list of such tensors; -1 takes no update.
+      addresses: int64 tensor of any shape, or a list of such tensors; -1 takes no update, nor
+        does a row that has left the table since the lookup.
       gradients: float32 tensor of shape addresses.shape + [dim], or a list of as many.
       rule: str, one of those above.
       on_non_finite: "reject" (default): a NaN or infinite gradient fails the op and no row
@@ -39,8 +40,8 @@ def table_apply_gradients(
     Raises:
       TypeError: addresses are no integers.
       ValueError: gradients do not fit the addresses or the table.
-      tf.errors.InvalidArgumentError: when run, an address names no live row, a gradient is not
-        finite, or the rule or its hyperparameters are wrong.
+      tf.errors.InvalidArgumentError: when run, no lookup can have given an address, a gradient is
+        not finite, or the rule or its hyperparameters are wrong.
       tf.errors.FailedPreconditionError: when run, the table is uninitialized.
 
     >>> embeddings, addresses = table_lookup(handle, [7], dim=2, insert=True)

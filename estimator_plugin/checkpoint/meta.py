@@ -23,10 +23,16 @@ TableMeta = collections.namedtuple(
         "save_id",  # int, drawn anew for each save of the table.
         "parent",  # str, the checkpoint in the same directory that a delta is relative to, or "".
         "parent_id",  # int, the parent's save_id.
+        "clock",  # int, the latest time of a lookup that noted it; -1 for none.
+        "access_threshold",  # int, what a key's count must reach; -1 for no threshold.
+        "configured_threshold",  # int, what the program said; another than set_threshold's may be.
+        "frozen",  # int, 1 while counts stand still.
     ],
 )
 
 _INTEGERS = ("format_version", "hash_version", "num_buckets", "dim", "seed", "save_id", "parent_id")
+# Fields that tables of before admission lack.
+_ADMISSION = {"clock": -1, "access_threshold": -1, "configured_threshold": -1, "frozen": 0}
 
 
 def parse_meta(text):
@@ -43,11 +49,11 @@ def parse_meta(text):
         if not equals:
             raise ValueError("not a table's meta: line without '=': %r" % line)
         fields[name] = value
-    missing = [name for name in TableMeta._fields if name not in fields]
+    missing = [n for n in TableMeta._fields if n not in fields and n not in _ADMISSION]
     if missing:
         raise ValueError("not a table's meta: no field %s" % ", ".join(missing))
-    values = {name: fields[name] for name in TableMeta._fields}
-    for name in _INTEGERS:
+    values = {name: fields.get(name, _ADMISSION.get(name)) for name in TableMeta._fields}
+    for name in _INTEGERS + tuple(_ADMISSION):
         values[name] = int(values[name])
     if not 1 <= values["format_version"] <= FORMAT_VERSION:
         raise ValueError(

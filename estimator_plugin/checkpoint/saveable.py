@@ -6,7 +6,7 @@ stock Saver needs the checkpoint's tensors in memory beside the table; `streamin
 
 import tensorflow as tf
 
-from .. import tf_compat
+from .. import graph_state, tf_compat
 from ..ops import table_ops
 from . import names
 
@@ -15,6 +15,10 @@ _BUCKET_DTYPES = {
     "rows": tf.float32,
     "counts": tf.int32,
     "last_seen": tf.int64,
+    "waiting_keys": tf.int64,
+    "waiting_counts": tf.int32,
+    "waiting_last_seen": tf.int64,
+    "sketch": tf.int32,
 }
 
 
@@ -32,8 +36,9 @@ def saveables_of(table):
 
 
 class TableSaveable(tf_compat.SaveableObject):
-    """A partition of a table as Savers see it: four arrays a bucket, and with the first partition
-    `<table>/meta` and `<table>/bank`, which are those of the table.
+    """A partition of a table as Savers see it: four arrays a bucket, where keys have to be counted
+    before they get a row another four, and with the first partition `<table>/meta` and
+    `<table>/bank`, which are those of the table.
 
     The specs, some hundreds, are made and the export op joins the graph when a Saver first asks for
     them, so a graph that only streams, or never saves, has none.
@@ -82,9 +87,14 @@ class TableSaveable(tf_compat.SaveableObject):
                 meta, bank, arrays = "", tf.zeros([0, self.table.dim]), restored_tensors
             count = self.partition.num_buckets()
             arrays = [arrays[i : i + count] for i in range(0, len(arrays), count)]
-            return table_ops.table_import(
-                self.partition.handle, meta, bank, *arrays, checkpoint=checkpoint
+            rows, waiting = arrays[: len(names.BUCKET_ARRAYS)], arrays[len(names.BUCKET_ARRAYS) :]
+            restored = table_ops.table_import(
+                self.partition.handle, meta, bank, *rows, checkpoint=checkpoint
             )
+            if not waiting:
+                return restored
+            with tf.control_dependencies([restored]):
+                return table_ops.table_import_waiting(self.partition.handle, *waiting)
 
     def _make_specs(self):
         name = self.table.name
@@ -93,7 +103,7 @@ class TableSaveable(tf_compat.SaveableObject):
             specs.append(self._spec("meta", 0, names.meta_name(name), tf.string))
             specs.append(self._spec("bank", 0, names.bank_name(name), tf.float32))
         begin, end = self.partition.buckets
-        for array in names.BUCKET_ARRAYS:
+        for array in names.BUCKET_ARRAYS + self._waiting_arrays():
             for bucket in range(begin, end):
                 tensor_name = names.bucket_name(name, bucket, array)
                 specs.append(self._spec(array, bucket - begin, tensor_name, _BUCKET_DTYPES[array]))
@@ -106,15 +116,20 @@ class TableSaveable(tf_compat.SaveableObject):
 
         return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self.device)
 
+    def _waiting_arrays(self):
+        rules = graph_state.of(self.table.graph).rules_of_table.get(self.table.name)
+        return () if rules is None or rules.thresholds.access is None else names.WAITING_ARRAYS
+
     def _export(self):
         if self._exported is None:
             meta = None if self._head is None else self._head._export()["meta"]
+            handle, buckets = self.partition.handle, self.partition.num_buckets()
             graph = self.table.graph
             with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
-                outputs = table_ops.table_export(
-                    self.partition.handle, self.partition.num_buckets(), meta
-                )
-            fields = ("meta", "bank") + names.BUCKET_ARRAYS
+                outputs = tuple(table_ops.table_export(handle, buckets, meta))
+                if self._waiting_arrays():
+                    outputs += tuple(table_ops.table_export_waiting(handle, buckets))
+            fields = ("meta", "bank") + names.BUCKET_ARRAYS + names.WAITING_ARRAYS
             self._exported = {
                 field: list(value) if isinstance(value, (list, tuple)) else value
                 for field, value in zip(fields, outputs)

@@ -26,6 +26,9 @@ TableRows = collections.namedtuple(
 )
 
 
+_WAITING_DTYPES = (np.int64, np.int32, np.int64, np.int32)
+
+
 class TableLink:
     """A table as one checkpoint holds it: all rows, or what changed since the parent.
 
@@ -87,6 +90,24 @@ class TableLink:
     def read_removed(self, bucket):
         """int64 [n]: the keys of a bucket that this delta removes."""
         return self._read(bucket, names.REMOVED) if self.is_delta else np.zeros([0], np.int64)
+
+    def read_waiting(self, bucket):
+        """The keys of a bucket that are counted and have no row: a dict from each of
+        names.WAITING_ARRAYS to its value. All of the table's are in the last link of a chain.
+
+        Raises:
+          tf.errors.DataLossError: an array is damaged, or is not as long as there are keys.
+        """
+        found = {}
+        for array, dtype in zip(names.WAITING_ARRAYS, _WAITING_DTYPES):
+            name = names.bucket_name(self._table, bucket, array)
+            known = name in self._reader.shapes
+            found[array] = self._reader.read(name) if known else np.zeros([0], dtype)
+        counts = [found[array].shape for array in names.WAITING_ARRAYS[:3]]
+        if len(set(counts)) > 1:
+            what = "arrays of waiting keys are %s, %s and %s" % tuple(counts)
+            raise _damaged(self._table, self.prefix, what)
+        return found
 
     def _read(self, bucket, array):
         name = names.bucket_name(self._table, bucket, array)

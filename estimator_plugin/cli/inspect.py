@@ -96,6 +96,7 @@ def _facts(name, table):
 def _table(name, table, progress):
     data = _facts(name, table)
     data["usage"] = _usage(table, progress)
+    data["admission"] = _admission(table)
     shown = ("dim", "key_dtype", "num_buckets", "initializer", "initializer_arguments", "seed")
     lines = ["table %s of %s" % (name, table.chain[-1].prefix)]
     lines += ["  %-22s %s" % ("rows", f"{data['rows']:,}")]
@@ -103,6 +104,7 @@ def _table(name, table, progress):
     slots = ", ".join("%s (from %g)" % slot for slot in table.meta.slots)
     lines += ["  %-22s %s" % ("slots", slots or "-")]
     lines += ["  %-22s %s" % item for item in data["usage"].items()]
+    lines += ["  %-22s %s" % item for item in data["admission"].items()]
     lines += [""] + columns(
         ["CHECKPOINT", "KIND", "ROWS", "REMOVED"],
         [
@@ -111,6 +113,19 @@ def _table(name, table, progress):
         ],
     )
     return Report(data, lines, OK)
+
+
+def _admission(table):
+    """What keys are admitted by, and how many wait; empty for a table that admits all unseen."""
+    link = table.chain[-1]
+    if link.meta.access_threshold < 0:
+        return {}
+    waiting = [link.read_waiting(bucket) for bucket in range(link.meta.num_buckets)]
+    return {
+        "access_threshold": link.meta.access_threshold,
+        "counting": not link.meta.frozen,
+        "waiting keys": sum(len(bucket["waiting_keys"]) for bucket in waiting),
+    }
 
 
 def _usage(table, progress):

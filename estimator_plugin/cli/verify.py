@@ -92,6 +92,7 @@ def _bucket(link, table, bucket):
     try:
         arrays = link.read_bucket(bucket)
         removed = link.read_removed(bucket)
+        waiting = link.read_waiting(bucket)
     except tf.errors.OpError as error:
         return [where + error.message]
     problems = [
@@ -101,7 +102,8 @@ def _bucket(link, table, bucket):
     ]
     problems += _keys("key", arrays["keys"], link.meta, bucket)
     problems += _keys("removed key", removed, link.meta, bucket)
-    if (arrays["counts"] < 0).any():
+    problems += _keys("waiting key", waiting["waiting_keys"], link.meta, bucket)
+    if any((a < 0).any() for a in (arrays["counts"], waiting["waiting_counts"], waiting["sketch"])):
         problems.append("a count is negative")
     return [where + problem for problem in problems]
 

@@ -30,14 +30,29 @@ def evaluation_input_fn(features, labels, batch_size):
     return _input_fn(features, labels, row_numbers)
 
 
-def _input_fn(features, labels, row_numbers):
+def streaming_input_fn(features, labels, batch_size):
+    """Every event once, in order; the timestamp of a batch is that of its last event."""
+
+    def row_numbers():
+        for start in range(0, len(labels), batch_size):
+            yield slice(start, start + batch_size)
+
+    return _input_fn(features, labels, row_numbers, latest=("timestamp",))
+
+
+def _input_fn(features, labels, row_numbers, latest=()):
+    """`latest` names features of which a batch has one value, the last event's."""
+
     def batches():
         for rows in row_numbers():
-            yield {name: values[rows] for name, values in features.items()}, labels[rows]
+            batch = {name: values[rows] for name, values in features.items()}
+            batch.update({name: batch[name][-1] for name in latest})
+            yield batch, labels[rows]
 
     def input_fn():
         types = {name: tf.as_dtype(values.dtype) for name, values in features.items()}
         shapes = {name: [None] + list(values.shape[1:]) for name, values in features.items()}
+        shapes.update({name: [] for name in latest})
         dataset = tf.data.Dataset.from_generator(
             batches, (types, tf.as_dtype(labels.dtype)), (shapes, [None])
         )

@@ -22,15 +22,18 @@ def _table(name, variable_rows):
     return ep.model_fns.TableSpec(name, DIM, initializer, variable_rows)
 
 
-def make_features():
-    """What the network reads. Movies share a table, be they rated now, liked or disliked before."""
+def make_features(max_age=None):
+    """What the network reads. Movies share a table, be they rated now, liked or disliked before.
+
+    `max_age` is how many seconds users and movies keep their rows after they were last seen.
+    """
     categorical, numeric = ep.model_fns.CategoricalFeature, ep.model_fns.NumericFeature
     items = _table("item", 2000)
     return [
-        categorical("user_id", _table("user", 1000)),
-        categorical("item_id", items),
-        categorical("liked", items, combiner="mean"),
-        categorical("disliked", items, combiner="mean"),
+        categorical("user_id", _table("user", 1000), eviction_threshold=max_age),
+        categorical("item_id", items, eviction_threshold=max_age),
+        categorical("liked", items, combiner="mean", eviction_threshold=max_age),
+        categorical("disliked", items, combiner="mean", eviction_threshold=max_age),
         categorical("genres", _table("genre", 200), combiner="mean", dtype=tf.string),
         categorical("year", _table("year", 2000)),
         categorical("age", _table("age", 20)),
@@ -48,11 +51,12 @@ def make_features():
     ]
 
 
-def make_model_fn(model, embedding):
-    """One of `MODELS` on "hash_table" or "variable" embeddings."""
+def make_model_fn(model, embedding, max_age=None):
+    """One of `MODELS` on "hash_table" or "variable" embeddings. For `max_age` see make_features."""
     options = ep.model_fns.ModelOptions(
         embedding=embedding,
         embedding_l2=EMBEDDING_L2,
+        timestamp_feature=None if max_age is None else "timestamp",
         optimizers=ep.model_fns.Optimizers(
             dense=lambda: tf.compat.v1.train.AdamOptimizer(DENSE_LEARNING_RATE),
             sparse=lambda: ep.optimizers.adagrad.create_hash_optimizer(
@@ -63,9 +67,10 @@ def make_model_fn(model, embedding):
             ),
         ),
     )
+    features = make_features(max_age)
     if model == "dlrm":
-        return ep.model_fns.dlrm(make_features(), top=MLP, options=options)
-    return getattr(ep.model_fns, model)(make_features(), mlp=MLP, options=options)
+        return ep.model_fns.dlrm(features, top=MLP, options=options)
+    return getattr(ep.model_fns, model)(features, mlp=MLP, options=options)
 
 
 def _centred_stars(stars):

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "admission_filter.h"
 #include "change_log.h"
 #include "key_index.h"
 #include "row_layout.h"
@@ -42,14 +43,20 @@ struct ImportedRows {
 // Thread-compatible: the table's lock guards it.
 template <typename V>
 struct Bucket {
-  Bucket(IndexArena* arena, int64_t width, int number)
-      : index(arena, number), store(new RowStore(width * sizeof(V))) {}
+  Bucket(IndexArena* arena, int64_t width, int number, uint16_t generation)
+      : index(arena, number), store(NewStore(width, generation)) {}
+
+  static RowStore* NewStore(int64_t width, uint16_t generation) {
+    return new RowStore(width * static_cast<int64_t>(sizeof(V)), RowStore::kFirstRangeBytes,
+                        generation);
+  }
 
   V* row(uint32_t number) const { return reinterpret_cast<V*>(store->row(number)); }
 
   KeyIndex index;
   std::unique_ptr<RowStore> store;
   ChangeLog changes;
+  std::unique_ptr<AdmissionFilter> filter;  // Null while no key waits for admission.
 };
 
 }  // namespace estimator_plugin

@@ -27,14 +27,14 @@ constexpr int64_t RowStore::kMetadataBytes;
 
 Status RowStore::Add(int64_t key, uint32_t* row) {
   if (!deferred_.empty() && !pinned()) ReclaimDeferred();
-  if (!free_rows_.empty()) {
-    *row = free_rows_.back();
-    free_rows_.pop_back();
+  if (free_rows_.size() > 0) {
+    *row = free_rows_.TakeLowest();
   } else {
     if (used_ == capacity_) EP_RETURN_IF_ERROR(Grow(static_cast<int64_t>(used_) + 1));
     AdviseHugePages((used_ + int64_t{1}) * row_bytes_);
     *row = used_++;
     if (*row % 64 == 0) live_bits_.push_back(0);
+    if (!generations_.empty()) generations_.push_back(first_generation_);
   }
   arrays_.keys[*row] = key;
   live_bits_[*row / 64] |= uint64_t{1} << *row % 64;
@@ -48,10 +48,11 @@ void RowStore::Append(const int64_t* keys, int64_t n) {
   live_bits_.resize((end + uint64_t{63}) / 64, 0);
   for (uint32_t row = used_; row < end; ++row) live_bits_[row / 64] |= uint64_t{1} << row % 64;
   used_ = end;
+  if (!generations_.empty()) generations_.resize(used_, first_generation_);
   live_ += n;
 }
 
-void RowStore::Clear() {
+void RowStore::Clear(uint16_t first_generation) {
   if (has_usage_) {
     std::fill_n(arrays_.counts, used_, 0);
     std::fill_n(arrays_.last_seen, used_, 0);
@@ -61,7 +62,9 @@ void RowStore::Clear() {
   used_ = 0;
   live_ = 0;
   live_bits_.clear();
-  free_rows_.clear();
+  first_generation_ = first_generation;
+  generations_.clear();
+  free_rows_ = FreeRows();
   deferred_.clear();
 }
 
@@ -98,6 +101,8 @@ void RowStore::SkipHugePages() {
 
 void RowStore::Free(uint32_t row) {
   live_bits_[row / 64] &= ~(uint64_t{1} << row % 64);
+  if (generations_.empty()) generations_.assign(used_, first_generation_);
+  ++generations_[row];
   --live_;
   if (pinned()) {
     deferred_.push_back(row);
@@ -112,7 +117,7 @@ void RowStore::Recycle(uint32_t row) {
     arrays_.counts[row] = 0;
     arrays_.last_seen[row] = 0;
   }
-  free_rows_.push_back(row);
+  free_rows_.Add(row);
 }
 
 void RowStore::ReclaimDeferred() {
@@ -142,6 +147,8 @@ Status RowStore::CopyMetadata(const RowStore& from) {
   has_usage_ = from.has_usage_;
   used_ = from.used_;
   live_ = from.live_;
+  first_generation_ = from.first_generation_;
+  generations_ = from.generations_;
   free_rows_ = from.free_rows_;
   deferred_ = from.deferred_;
   ReclaimDeferred();
@@ -167,7 +174,8 @@ void RowStore::SetUsage(uint32_t row, int32_t count, int64_t last_seen) {
 
 int64_t RowStore::bytes() const {
   const int64_t usage = has_usage_ ? kUsageBytes : 0;
-  return used_ * (row_bytes_ + kMetadataBytes - kUsageBytes + usage);
+  return used_ * (row_bytes_ + kMetadataBytes - kUsageBytes + usage) + free_rows_.bytes() +
+         static_cast<int64_t>(generations_.capacity() * sizeof(uint16_t));
 }
 
 int64_t RowStore::RangeBytes(int64_t capacity) const {

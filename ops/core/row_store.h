@@ -11,6 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "free_rows.h"
+#include "key_use.h"
 #include "mapped_range.h"
 #include "status.h"
 
@@ -22,11 +24,15 @@ class RowStore {
   // Of a row's key, count and last-seen time.
   static constexpr int64_t kMetadataBytes = 2 * sizeof(int64_t) + sizeof(int32_t);
 
-  // `first_range_bytes` of address space are reserved at first.
-  explicit RowStore(int64_t row_bytes, int64_t first_range_bytes = kFirstRangeBytes)
-      : row_bytes_(row_bytes), first_range_bytes_(first_range_bytes) {}
+  // `first_range_bytes` of address space are reserved at first. Rows begin with the generation
+  // `first_generation`, another one than those of an older store whose addresses may be around.
+  explicit RowStore(int64_t row_bytes, int64_t first_range_bytes = kFirstRangeBytes,
+                    uint16_t first_generation = 0)
+      : row_bytes_(row_bytes),
+        first_range_bytes_(first_range_bytes),
+        first_generation_(first_generation) {}
 
-  // A row for `key`: a freed one if there is one, else the next. Its values are NOT initialised;
+  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT initialised;
   // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
   Status Add(int64_t key, uint32_t* row);
 
@@ -34,11 +40,12 @@ class RowStore {
   void Append(const int64_t* keys, int64_t n);
 
   // Forgets all rows and keeps their memory for the next ones. REQUIRES: no view is alive.
-  void Clear();
+  void Clear(uint16_t first_generation);
   // Gives back the memory of rows that were there before Clear and have no successor.
   void Trim();
 
-  // Frees a live row. While a view is alive it stays as it is and becomes reusable afterwards.
+  // Frees a live row: its generation goes up. While a view is alive it stays as it is and becomes
+  // reusable afterwards.
   void Free(uint32_t row);
 
   // Makes room for `rows` rows in all, so that a bulk load commits huge pages at once.
@@ -60,6 +67,20 @@ class RowStore {
   // cache.
   bool IsLive(uint32_t row) const { return row < used_ && (live_bits_[row / 64] >> row % 64 & 1); }
 
+  uint16_t generation(uint32_t row) const {
+    return generations_.empty() ? first_generation_ : generations_[row];
+  }
+  // By row; null while no row was freed: all have first_generation() then.
+  const uint16_t* generations() const {
+    return generations_.empty() ? nullptr : generations_.data();
+  }
+  uint16_t first_generation() const { return first_generation_; }
+
+  // Whether the row still is what it was in that generation.
+  bool Has(uint32_t row, uint16_t its_generation) const {
+    return IsLive(row) && generation(row) == its_generation;
+  }
+
   char* row(uint32_t index) const {
     return arrays_.rows + static_cast<int64_t>(index) * row_bytes_;
   }
@@ -75,6 +96,12 @@ class RowStore {
 
   // Sets what is known of a row's use; zeros cost no memory.
   void SetUsage(uint32_t row, int32_t count, int64_t last_seen);
+  // Adds to the count of a row whose usage was set.
+  void CountUse(uint32_t row, int32_t added) {
+    if (added > 0) SetUsage(row, AddCounts(counts()[row], added), last_seen()[row]);
+  }
+  // Counts and times are about to be written through counts() and last_seen().
+  void KeepUsage() { has_usage_ = range_ != nullptr; }
 
   // Whether a count or time that is not zero was ever set.
   bool has_usage() const { return has_usage_; }
@@ -100,6 +127,7 @@ class RowStore {
   void ReclaimDeferred();
   const int64_t row_bytes_;
   const int64_t first_range_bytes_;
+  uint16_t first_generation_;
   std::shared_ptr<MappedRange> range_;
   std::shared_ptr<std::atomic<int64_t>> pins_;  // Views of range_ that are alive.
   Arrays arrays_;
@@ -111,7 +139,8 @@ class RowStore {
   std::vector<uint64_t> live_bits_;
   int64_t huge_begin_ = 0;  // The next huge page to make, as an offset into the rows array,
   int64_t huge_at_ = 0;     // and how far the rows must reach before it is made.
-  std::vector<uint32_t> free_rows_;
+  std::vector<uint16_t> generations_;  // Empty until a row is freed.
+  FreeRows free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
 };
 

@@ -44,9 +44,10 @@ Table<V>::Table(const TableOptions& options)
 template <typename V>
 void Table<V>::MakeBuckets() {
   buckets_.clear();
+  ++generation_;
   arena_.reset(new IndexArena);
   for (int b = 0; b < options_.num_buckets; ++b) {
-    buckets_.emplace_back(new Bucket<V>(arena_.get(), layout_.width(), b));
+    buckets_.emplace_back(new Bucket<V>(arena_.get(), layout_.width(), b, generation_));
   }
 }
 
@@ -99,7 +100,7 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
   int64_t rows = 0;
   for (int b = 0; b < options_.num_buckets; ++b) {
     const Bucket<V>& bucket = *buckets_[b];
-    stores.emplace_back(new RowStore(wanted.width() * static_cast<int64_t>(sizeof(V))));
+    stores.emplace_back(Bucket<V>::NewStore(wanted.width(), generation_));
     EP_RETURN_IF_ERROR(stores.back()->CopyMetadata(*bucket.store));
     for (uint32_t r = 0; r < bucket.store->used(); ++r) {
       if (!bucket.store->IsLive(r)) continue;
@@ -123,8 +124,9 @@ Status Table<V>::EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed) 
 template <typename V>
 Status Table<V>::Clear() {
   ExclusiveLock layout(&layout_lock_);
-  rows_removed_ += LiveRows();
+  counters_.rows_removed += LiveRows();
   MakeBuckets();
+  admission_.Restore(AdmissionState());
   saves_.Reset(SavedAs());
   return Status();
 }
@@ -156,15 +158,26 @@ TableStats Table<V>::stats() const {
   SharedLock layout(&layout_lock_);
   TableStats stats;
   SharedLock lock(&rows_lock_);
+  std::lock_guard<std::mutex> usage(*admission_.mutex());
   for (const auto& bucket : buckets_) {
     stats.rows += bucket->store->live();
     stats.bytes += bucket->store->bytes() + bucket->index.bytes() + bucket->changes.bytes();
+    if (bucket->filter == nullptr) continue;
+    stats.waiting += bucket->filter->waiting();
+    stats.bytes += bucket->filter->bytes();
   }
-  stats.keys_looked_up = keys_looked_up_;
-  stats.keys_found = keys_found_;
-  stats.rows_inserted = rows_inserted_;
-  stats.rows_removed = rows_removed_;
-  stats.rows_updated = rows_updated_;
+  stats.keys_looked_up = counters_.keys_looked_up;
+  stats.keys_found = counters_.keys_found;
+  stats.rows_inserted = counters_.rows_inserted;
+  stats.rows_removed = counters_.rows_removed;
+  stats.rows_updated = counters_.rows_updated;
+  stats.rows_admitted = counters_.rows_admitted;
+  stats.keys_refused = counters_.keys_refused;
+  stats.rows_evicted = counters_.rows_evicted;
+  stats.waiting_evicted = counters_.waiting_evicted;
+  stats.stale_updates = counters_.stale_updates;
+  stats.stale_reads = counters_.stale_reads;
+  stats.backward_clocks = admission_.backward_clocks();
   return stats;
 }
 

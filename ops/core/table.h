@@ -17,7 +17,9 @@
 #include <memory>
 #include <vector>
 
+#include "admission.h"
 #include "bucket.h"
+#include "eviction.h"
 #include "gradient_sums.h"
 #include "missing_keys.h"
 #include "parallel.h"
@@ -43,22 +45,28 @@ class Table {
   const std::vector<V>& initializer_bank() const { return bank_; }
 
   // For each key the address of its row, and, unless `embeddings` is null, its embedding.
-  // Missing keys get a fresh row (kInsert) or kNoAddress and `default_row` (kDefault); kNoKey
-  // always gets kNoAddress and `default_row`. A null `default_row` means zeros.
+  // Missing keys get a fresh row (kInsert) or kNoAddress and `default_row` (kDefault); kNoKey and,
+  // where `use` has the keys counted, a key that is not admitted always get kNoAddress and
+  // `default_row`. A null `default_row` means zeros.
   Status Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, const V* default_row,
-                int64_t* addresses, V* embeddings, ParallelRunner* runner);
+                int64_t* addresses, V* embeddings, ParallelRunner* runner,
+                const KeyUse* use = nullptr);
 
-  // Embeddings by address. InvalidArgument for an address that names no live row.
+  // Embeddings by address; `default_row` where the row has left since the lookup. InvalidArgument
+  // for an address that no lookup can have given.
   Status Gather(const int64_t* addresses, int64_t n, const V* default_row, V* embeddings,
                 ParallelRunner* runner);
 
   // Sums the gradients of each address over all segments, in segment order, and applies one update
-  // per row. kNoAddress is ignored. On any error no row has changed.
+  // per row. kNoAddress and rows that have left are ignored. On any error no row has changed.
   Status ApplyGradients(const UpdateRule<V>& rule, const std::vector<GradientSegment<V>>& segments,
                         OnNonFinite on_non_finite, ParallelRunner* runner, UpdateResult* result);
 
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
+
+  // Removes the rows that `rule` selects, few at a time: training goes on meanwhile.
+  Status Evict(const EvictionRule& rule, int64_t* evicted);
 
   // Removes everything and gives the memory back (when the last view of it is gone).
   Status Clear();
@@ -69,30 +77,31 @@ class Table {
   // visit(bucket, view, removed) for every bucket here in order; a full save has all rows and no
   // removed keys, a delta the rows touched, copied by `runner`, and the keys removed since the
   // base. Stops at the first error. FailedPrecondition for a delta of another base. `visit` must
-  // not call the table: Clear, Import and a change of slots wait until Export returns.
+  // not call the table: Clear, Import and a change of slots wait for it.
   using VisitBucket =
       std::function<Status(int, const BucketView<V>&, const std::vector<int64_t>& removed)>;
   Status Export(const SaveInfo& info, const VisitBucket& visit, ParallelRunner* runner = nullptr);
   bool can_save_delta() const;  // Whether there is a base, and all changes since are known.
 
-  // The checkpoint that the save of this number went into is whole: it is the base of the next
-  // delta. Whether it is the base now: false, and nothing happens, when a later save began.
+  // The checkpoint of this save is whole. Whether the next delta is relative to it now: false, and
+  // nothing happens, when a later save began.
   bool CommitSave(const SavedAs& saved);
   SavedAs base() const { return saves_.base(); }
 
   // Replaces the whole content: drops all rows, takes over `layout`, then calls load_part(i) for
-  // each part with buckets of its own, in parallel, which calls ImportRows for part i alone.
-  // `saved` is the checkpoint that the rows come from, if the table goes on from it; else all rows
-  // count as changed. After an error the table is empty. REQUIRES: num_parts divides the number of
-  // buckets.
+  // each part with buckets of its own, in parallel, which calls ImportRows for part i alone. `saved`
+  // is the checkpoint that the table goes on from, if any; else all rows count as changed. After an
+  // error the table is empty. REQUIRES: num_parts divides the number of buckets.
   Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
                 ParallelRunner* runner, const std::function<Status(int)>& load_part);
   // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets: a row that is
-  // there is replaced, one of another partition left out. REQUIRES: called from within Import,
-  // oldest rows first. DataLoss for a key of another part or kNoKey, and in an empty part for a
-  // key that comes twice.
+  // there is replaced, one of another partition left out. REQUIRES: within Import, oldest rows
+  // first. DataLoss for a key of another part or kNoKey, and in an empty part for one that repeats.
   Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
+  // Keys of a part that wait for admission. REQUIRES: within Import, after ImportRows.
+  Status ImportWaiting(int part, int num_parts, const WaitingView& waiting);
 
+  Admission* admission() { return &admission_; }
   RowLayout layout() const;
   int64_t size() const;
   TableStats stats() const;
@@ -105,21 +114,19 @@ class Table {
   void InitializeRow(int64_t key, V* row) const;
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
 
-  Status InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses, V* embeddings,
+  Status InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,
                        ParallelRunner* runner);
-  void MakeHugePages();  // In a few of the places that rows have filled.
-  // REQUIRES: rows_lock_ is held exclusively.
-  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, int64_t* addresses,
-                          V* embeddings);
-  // Sets shard->rows; an error for an address that names no live row.
+  // REQUIRES: rows_lock_ is held exclusively; and for RemoveRow.
+  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n,
+                          const MissingRows<V>& rows);
+  bool RemoveRow(int64_t key);
+  void MakeHugePages();  // Of a few of the places that rows have filled.
+  // Sets shard->rows, null for rows that have left; an error for an address that never was.
   Status ResolveRows(typename GradientSums<V>::Shard* shard) const;
-  Status BadAddress(int64_t address) const;  // What is wrong with one that names no live row.
-  bool RemoveRow(int64_t key);               // REQUIRES: rows_lock_ is held exclusively.
-  void ReuseBuckets(bool same_width);        // Drops all rows. REQUIRES: as MakeBuckets.
+  const RowStore* StoreOf(int64_t address) const;  // Null if no lookup can have given the address.
+  Status BadAddress(int64_t address) const;
+  void ReuseBuckets(bool same_width);  // Drops all rows. REQUIRES: as MakeBuckets.
   Status FillBucket(int bucket, const ImportedRows<V>& rows);
-  Status MisplacedKey(int64_t key, ShardRange buckets) const;
-  Status RepeatedKey(int64_t key, ShardRange buckets) const;
-  static Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found);
 
   const TableOptions options_;
   int bucket_shift_ = 64;
@@ -131,17 +138,13 @@ class Table {
   RowLayout layout_;
   std::unique_ptr<IndexArena> arena_;
   std::vector<std::unique_ptr<Bucket<V>>> buckets_;
-
+  uint16_t generation_ = 0;  // That rows begin with; another one whenever the buckets are emptied.
+  Admission admission_;      // Its mutex is taken after rows_lock_.
   SaveLedger saves_;
 
   std::atomic<bool> wants_huge_pages_{false};
   std::atomic<int> next_huge_bucket_{0};
-
-  mutable std::atomic<int64_t> keys_looked_up_{0};
-  mutable std::atomic<int64_t> keys_found_{0};
-  std::atomic<int64_t> rows_inserted_{0};
-  std::atomic<int64_t> rows_removed_{0};
-  std::atomic<int64_t> rows_updated_{0};
+  mutable TableCounters counters_;
 };
 
 }  // namespace estimator_plugin

@@ -164,7 +164,7 @@ Status Table<V>::Remove(const int64_t* keys, int64_t n, int64_t* removed) {
       if (keys[i] != kNoKey && RemoveRow(keys[i])) ++*removed;
     }
   }
-  rows_removed_ += *removed;
+  counters_.rows_removed += *removed;
   return Status();
 }
 

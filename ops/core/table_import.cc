@@ -10,6 +10,30 @@ namespace {
 // Keys ahead that an index group is asked for.
 constexpr int64_t kAhead = 8;
 
+Status MisplacedKey(const TableOptions& table, int64_t key, ShardRange buckets) {
+  return Error(Code::kDataLoss, "table '", table.name, "': key ", key,
+               " does not belong to bucket ", buckets.begin, " of ", table.num_buckets,
+               ", where it was found");
+}
+
+Status RepeatedKey(const TableOptions& table, int64_t key, ShardRange buckets) {
+  return Error(Code::kDataLoss, "table '", table.name, "': key ", key, " occurs twice in bucket ",
+               buckets.begin, " of ", table.num_buckets);
+}
+
+template <typename V>
+Status FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found) {
+  const uint64_t hash = MixKey(key);
+  *row = bucket->index.Find(key, hash);
+  *found = *row != kNoRow;
+  if (*found) return Status();
+  EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
+  EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
+  bucket->index.Insert(key, hash, *row);
+  bucket->changes.AddRow(*row);
+  return Status();
+}
+
 }  // namespace
 
 template <typename V>
@@ -53,29 +77,19 @@ Status Table<V>::Import(const RowLayout& new_layout, const SavedAs& saved, int n
 
 template <typename V>
 void Table<V>::ReuseBuckets(bool same_width) {
+  ++generation_;
+  admission_.Restore(AdmissionState());
   for (int b = 0; b < options_.num_buckets; ++b) {
     Bucket<V>& bucket = *buckets_[b];
     bucket.index.Clear();
     bucket.changes = ChangeLog();
+    bucket.filter.reset();
     if (same_width && !bucket.store->pinned()) {
-      bucket.store->Clear();  // Fresh pages would cost as much as the rows to be read into them.
+      bucket.store->Clear(generation_);  // Fresh pages would cost as much as the rows to be read into them.
     } else {
-      bucket.store.reset(new RowStore(layout_.width() * static_cast<int64_t>(sizeof(V))));
+      bucket.store.reset(Bucket<V>::NewStore(layout_.width(), generation_));
     }
   }
-}
-
-template <typename V>
-Status Table<V>::MisplacedKey(int64_t key, ShardRange buckets) const {
-  return Error(Code::kDataLoss, "table '", options_.name, "': key ", key,
-               " does not belong to bucket ", buckets.begin, " of ", options_.num_buckets,
-               ", where it was found");
-}
-
-template <typename V>
-Status Table<V>::RepeatedKey(int64_t key, ShardRange buckets) const {
-  return Error(Code::kDataLoss, "table '", options_.name, "': key ", key,
-               " occurs twice in bucket ", buckets.begin, " of ", options_.num_buckets);
 }
 
 template <typename V>
@@ -91,10 +105,10 @@ Status Table<V>::FillBucket(int number, const ImportedRows<V>& rows) {
     const int64_t key = rows.keys[i];
     const uint64_t hash = MixKey(key);
     if (key == kNoKey || BucketOfHash(hash, bucket_shift_) != number) {
-      return MisplacedKey(key, range);
+      return MisplacedKey(options_, key, range);
     }
     if (bucket.index.FindOrInsert(key, hash, static_cast<uint32_t>(i)) != kNoRow) {
-      return RepeatedKey(key, range);
+      return RepeatedKey(options_, key, range);
     }
   }
   bucket.store->Append(rows.keys, rows.rows);
@@ -104,19 +118,6 @@ Status Table<V>::FillBucket(int number, const ImportedRows<V>& rows) {
   for (int64_t i = 0; i < rows.rows; ++i) {
     bucket.store->SetUsage(static_cast<uint32_t>(i), rows.counts[i], rows.last_seen[i]);
   }
-  return Status();
-}
-
-template <typename V>
-Status Table<V>::FindOrAddRow(int64_t key, Bucket<V>* bucket, uint32_t* row, bool* found) {
-  const uint64_t hash = MixKey(key);
-  *row = bucket->index.Find(key, hash);
-  *found = *row != kNoRow;
-  if (*found) return Status();
-  EP_RETURN_IF_ERROR(bucket->index.Reserve(bucket->index.size() + 1));
-  EP_RETURN_IF_ERROR(bucket->store->Add(key, row));
-  bucket->index.Insert(key, hash, *row);
-  bucket->changes.AddRow(*row);
   return Status();
 }
 
@@ -144,13 +145,13 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     const int64_t key = rows.keys[i];
     const int number = BucketOfHash(MixKey(key), bucket_shift_);
     if (key == kNoKey || number < buckets.begin || number >= buckets.end) {
-      return MisplacedKey(key, buckets);
+      return MisplacedKey(options_, key, buckets);
     }
     if (number < owned.begin || number >= owned.end) continue;
     uint32_t row;
     bool found;
     EP_RETURN_IF_ERROR(FindOrAddRow(key, buckets_[number].get(), &row, &found));
-    if (first && found) return RepeatedKey(key, buckets);
+    if (first && found) return RepeatedKey(options_, key, buckets);
     V* const target = buckets_[number]->row(row);
     const V* const values = rows.values + i * rows.width;
     if (same_layout) {
@@ -161,6 +162,35 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
     if (rows.counts != nullptr && rows.last_seen != nullptr) {
       buckets_[number]->store->SetUsage(row, rows.counts[i], rows.last_seen[i]);
     }
+  }
+  return Status();
+}
+
+template <typename V>
+Status Table<V>::ImportWaiting(int part, int num_parts, const WaitingView& waiting) {
+  const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
+  const int64_t n = buckets.end - buckets.begin;
+  std::vector<WaitingRecords> records(n);
+  for (int64_t i = 0; i < waiting.n; ++i) {
+    const int64_t key = waiting.keys[i];
+    const int number = BucketOfHash(MixKey(key), bucket_shift_);
+    if (key == kNoKey || number < buckets.begin || number >= buckets.end) {
+      return MisplacedKey(options_, key, buckets);
+    }
+    if (buckets_[number]->index.Find(key, MixKey(key)) != kNoRow) continue;
+    WaitingRecords& of_bucket = records[number - buckets.begin];
+    of_bucket.keys.push_back(key);
+    of_bucket.counts.push_back(waiting.counts[i]);
+    of_bucket.last_seen.push_back(waiting.last_seen[i]);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    WaitingView view = records[i].view();
+    view.sketch_cells = waiting.sketch_cells;
+    view.sketch = waiting.sketch;
+    if (view.n == 0 && view.sketch_cells == 0) continue;
+    Bucket<V>& bucket = *buckets_[buckets.begin + i];
+    if (bucket.filter == nullptr) bucket.filter = Admission::MakeFilterFor(view);
+    bucket.filter->Load(view);
   }
   return Status();
 }

@@ -18,38 +18,25 @@ constexpr int64_t kAhead = 8;
 // Making one costs some milliseconds: a step pays for a few, whatever the table's growth.
 constexpr int kHugePagesPerLookup = 4;
 
-struct MissingByBucket {
-  std::vector<MissingKey> keys;
-  std::vector<int64_t> begins;  // begins[b] to begins[b + 1] is bucket b's part of `keys`.
-};
-
-MissingByBucket GroupByBucket(const std::vector<MissingKey>& missing, int num_buckets,
-                              int bucket_shift) {
-  MissingByBucket groups;
-  groups.keys.resize(missing.size());
-  groups.begins.assign(num_buckets + 1, 0);
-  for (const MissingKey& key : missing) {
-    ++groups.begins[BucketOfHash(MixKey(key.key), bucket_shift) + 1];
-  }
-  for (int b = 0; b < num_buckets; ++b) groups.begins[b + 1] += groups.begins[b];
-  std::vector<int64_t> next(groups.begins.begin(), groups.begins.end() - 1);
-  for (const MissingKey& key : missing) {
-    groups.keys[next[BucketOfHash(MixKey(key.key), bucket_shift)]++] = key;
-  }
-  return groups;
+template <typename V>
+void PrefetchMissing(const Bucket<V>& bucket, const MissingKey& ahead, const MissingRows<V>& rows,
+                     int64_t dim) {
+  __builtin_prefetch(bucket.index.reader().Home(MixKey(ahead.key)));
+  __builtin_prefetch(rows.addresses + ahead.position, 1);
+  if (rows.embeddings != nullptr) __builtin_prefetch(rows.embeddings + ahead.position * dim, 1);
 }
 
 }  // namespace
 
 template <typename V>
-Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, int64_t* addresses,
-                               V* embeddings, ParallelRunner* runner) {
+Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,
+                               ParallelRunner* runner) {
   if (initializer_ == nullptr) {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "': its initializer's rows have not been drawn yet");
   }
   const int num_buckets = options_.num_buckets;
-  const MissingByBucket groups = GroupByBucket(missing, num_buckets, bucket_shift_);
+  const MissingByBucket groups(missing, num_buckets, bucket_shift_);
   const int64_t n = static_cast<int64_t>(missing.size());
   const ShardRange owned = options_.owned_buckets();
   if (groups.begins[owned.begin] > 0 || groups.begins[owned.end] < n) {
@@ -68,45 +55,47 @@ Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, int64_t* 
     for (int64_t b = range.begin; b < range.end && statuses[shard].ok(); ++b) {
       const int64_t begin = groups.begins[b];
       statuses[shard] = InsertIntoBucket(static_cast<int>(b), &groups.keys[begin],
-                                         groups.begins[b + 1] - begin, addresses, embeddings);
+                                         groups.begins[b + 1] - begin, rows);
     }
   });
   return FirstError(statuses);
 }
 
 template <typename V>
-Status Table<V>::InsertIntoBucket(int number, const MissingKey* keys, int64_t n, int64_t* addresses,
-                                  V* embeddings) {
+Status Table<V>::InsertIntoBucket(int number, const MissingKey* keys, int64_t n,
+                                  const MissingRows<V>& rows) {
   if (n == 0) return Status();
   Bucket<V>& bucket = *buckets_[number];
   const int64_t bytes = dim() * static_cast<int64_t>(sizeof(V));
+  const bool counts = rows.counting != nullptr && rows.counting->threshold == 0;
+  const bool waited = rows.counting != nullptr && rows.counting->threshold > 0;
   int64_t inserted = 0;
   Status status;
   for (int64_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) {
-      const MissingKey& ahead = keys[i + kAhead];
-      __builtin_prefetch(bucket.index.reader().Home(MixKey(ahead.key)));
-      __builtin_prefetch(addresses + ahead.position, 1);
-      if (embeddings != nullptr) __builtin_prefetch(embeddings + ahead.position * dim(), 1);
-    }
+    if (i + kAhead < n) PrefetchMissing(bucket, keys[i + kAhead], rows, dim());
     const int64_t key = keys[i].key;
     const uint64_t hash = MixKey(key);
     uint32_t row = bucket.index.Find(key, hash);  // Another lookup, or this batch, may have it.
     if (row == kNoRow) {
+      const int32_t count = bucket.filter == nullptr ? 0 : bucket.filter->Take(key);
+      if (waited && count == 0) continue;  // Evicted since it was counted: it waits anew.
       status = bucket.index.Reserve(bucket.index.size() + 1);
       if (status.ok()) status = bucket.store->Add(key, &row);
       if (!status.ok()) break;
       bucket.index.Insert(key, hash, row);
       bucket.changes.AddRow(row);
       InitializeRow(key, bucket.row(row));
+      bucket.store->SetUsage(row, count, std::max<int64_t>(admission_.clock(), 0));
       ++inserted;
     }
-    addresses[keys[i].position] = MakeAddress(number, row);
-    if (embeddings != nullptr) {
-      CopyBytes(bucket.row(row), embeddings + keys[i].position * dim(), bytes);
+    if (counts) bucket.store->CountUse(row, rows.counting->Added(keys[i].position));
+    rows.addresses[keys[i].position] = MakeAddress(number, row, bucket.store->generation(row));
+    if (rows.embeddings != nullptr) {
+      CopyBytes(bucket.row(row), rows.embeddings + keys[i].position * dim(), bytes);
     }
   }
-  rows_inserted_ += inserted;
+  counters_.rows_inserted += inserted;
+  if (waited) counters_.rows_admitted += inserted;
   if (bucket.store->WantsHugePage()) wants_huge_pages_ = true;
   if (status.ok()) return status;
   return Error(status.code(), "table '", options_.name, "': ", status.message());

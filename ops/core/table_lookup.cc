@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "hash.h"
+#include "key_counter.h"
 #include "row_copy.h"
 #include "table.h"
 
@@ -22,11 +23,14 @@ template <typename V>
 struct BucketReader {
   KeyIndex::Reader index;
   const V* rows;
+  const uint16_t* generations;  // Null while all rows have the first one.
+  int64_t first_address;        // Of row 0 in its first generation.
 };
 
 template <typename V>
 struct LookupBatch {
   std::vector<BucketReader<V>> buckets;
+  bool has_generations = false;  // In any bucket.
   int bucket_shift;
   int64_t dim;
   int64_t width;
@@ -89,14 +93,24 @@ class Prober {
       return;
     }
     ++result_->asked;
-    batch_.addresses[i] = MakeAddress(number, row);
+    batch_.addresses[i] = bucket.first_address + row;
     const V* const source = bucket.rows + static_cast<int64_t>(row) * batch_.width;
     sources_[i % kRing] = source;
     if (kCopies) PrefetchBytes(source, bytes_);
+    if (bucket.generations != nullptr) __builtin_prefetch(bucket.generations + row);
   }
 
   void CopyRow(int64_t i) {
+    if (batch_.has_generations && batch_.addresses[i] != kNoAddress) SetGeneration(i);
     if (kCopies) CopyBytes(sources_[i % kRing], batch_.embeddings + i * batch_.dim, bytes_);
+  }
+
+  void SetGeneration(int64_t i) {
+    const int number = buckets_[i % kRing];
+    const uint16_t* const generations = batch_.buckets[number].generations;
+    if (generations == nullptr) return;
+    const uint32_t row = RowOfAddress(batch_.addresses[i]);
+    batch_.addresses[i] = MakeAddress(number, row, generations[row]);
   }
 
   const LookupBatch<V>& batch_;
@@ -106,6 +120,25 @@ class Prober {
   int buckets_[kRing];
   const V* sources_[kRing];
 };
+
+// All shards' missing keys, in the order of the batch.
+void CollectMissing(const std::vector<ProbeResult>& results, std::vector<MissingKey>* missing,
+                    TableCounters* counters) {
+  int64_t asked = 0;
+  for (const ProbeResult& result : results) {
+    missing->insert(missing->end(), result.missing.begin(), result.missing.end());
+    asked += result.asked;
+  }
+  counters->keys_looked_up += asked;
+  counters->keys_found += asked - static_cast<int64_t>(missing->size());
+}
+
+Status CheckUse(const std::string& table, const KeyUse* use) {
+  if (use == nullptr || (use->now >= 0 && use->coefficient >= 1)) return Status();
+  return Error(Code::kInvalidArgument, "table '", table, "': a lookup at time ", use->now,
+               " with coefficient ", use->coefficient,
+               "; the time must be at least 0 and the coefficient at least 1");
+}
 
 template <typename V>
 void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* result) {
@@ -120,7 +153,9 @@ void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* resu
 
 template <typename V>
 Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, const V* default_row,
-                        int64_t* addresses, V* embeddings, ParallelRunner* runner) {
+                        int64_t* addresses, V* embeddings, ParallelRunner* runner,
+                        const KeyUse* use) {
+  EP_RETURN_IF_ERROR(CheckUse(options_.name, use));
   const std::vector<V> zeros(default_row == nullptr ? dim() : 0);
   SharedLock layout(&layout_lock_);
   LookupBatch<V> batch;
@@ -133,41 +168,51 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
   batch.embeddings = embeddings;
   const int shards = ShardsFor(*runner, n, kGrain);
   std::vector<ProbeResult> results(shards);
+  std::vector<MissingKey> missing;
+  Counting counting;
   {
     SharedLock rows(&rows_lock_);
-    for (const auto& bucket : buckets_) {
-      batch.buckets.push_back({bucket->index.reader(), bucket->row(0)});
+    for (size_t b = 0; b < buckets_.size(); ++b) {
+      const RowStore& store = *buckets_[b]->store;
+      const int64_t first = MakeAddress(static_cast<int>(b), 0, store.first_generation());
+      batch.buckets.push_back(
+          {buckets_[b]->index.reader(), buckets_[b]->row(0), store.generations(), first});
+      batch.has_generations |= store.generations() != nullptr;
     }
     runner->Run(shards, [&](int shard) {
       ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
     });
+    CollectMissing(results, &missing, &counters_);
+    if (use != nullptr) {
+      const int64_t asked = static_cast<int64_t>(missing.size());
+      KeyCounter<V> counter(buckets_, bucket_shift_, &admission_, runner);
+      counting = counter.Count(*use, {keys, addresses, n}, &missing);
+      counters_.keys_refused += asked - static_cast<int64_t>(missing.size());
+    }
   }
-  std::vector<MissingKey> missing;
-  int64_t asked = 0;
-  for (const ProbeResult& result : results) {
-    missing.insert(missing.end(), result.missing.begin(), result.missing.end());
-    asked += result.asked;
-  }
-  keys_looked_up_ += asked;
-  keys_found_ += asked - static_cast<int64_t>(missing.size());
   if (on_missing == OnMissing::kDefault) return Status();
   if (!missing.empty()) {
-    EP_RETURN_IF_ERROR(InsertMissing(missing, addresses, embeddings, runner));
+    const MissingRows<V> rows = {addresses, embeddings, use == nullptr ? nullptr : &counting};
+    EP_RETURN_IF_ERROR(InsertMissing(missing, rows, runner));
   }
   if (wants_huge_pages_) MakeHugePages();
   return Status();
 }
 
 template <typename V>
+const RowStore* Table<V>::StoreOf(int64_t address) const {
+  const uint64_t bucket = static_cast<uint64_t>(BucketOfAddress(address));
+  if (bucket >= buckets_.size()) return nullptr;
+  const RowStore* const store = buckets_[bucket]->store.get();
+  return RowOfAddress(address) < store->used() ? store : nullptr;
+}
+
+template <typename V>
 Status Table<V>::BadAddress(int64_t address) const {
-  const int64_t bucket = BucketOfAddress(address);
-  const uint32_t row = RowOfAddress(address);
-  const bool in_range =
-      bucket >= 0 && bucket < options_.num_buckets && row < buckets_[bucket]->store->used();
   return Error(Code::kInvalidArgument, "table '", options_.name, "': address ", address,
-               " (bucket ", bucket, ", row ", row, ") is ",
-               in_range ? "that of a row that was freed" : "out of range",
-               "; addresses come from a lookup of this table, ", kNoAddress, " means no row");
+               " (bucket ", BucketOfAddress(address), ", row ", RowOfAddress(address),
+               ") is out of range; addresses come from a lookup of this table, ", kNoAddress,
+               " means no row");
 }
 
 template <typename V>
@@ -180,30 +225,29 @@ Status Table<V>::Gather(const int64_t* addresses, int64_t n, const V* default_ro
   SharedLock rows(&rows_lock_);
   const int shards = ShardsFor(*runner, n, kGrain);
   std::vector<Status> statuses(shards);
-  const uint64_t num_buckets = static_cast<uint64_t>(options_.num_buckets);
-  const auto store_of = [&](int64_t address) -> const RowStore* {
-    const uint64_t bucket = static_cast<uint64_t>(BucketOfAddress(address));
-    if (bucket >= num_buckets) return nullptr;
-    const RowStore* store = buckets_[bucket]->store.get();
-    return RowOfAddress(address) < store->used() ? store : nullptr;
-  };
   runner->Run(shards, [&](int shard) {
     const ShardRange range = RangeOfShard(n, shards, shard);
+    int64_t stale = 0;
     for (int64_t i = range.begin; i < range.end; ++i) {
-      const RowStore* ahead = i + kAhead < range.end ? store_of(addresses[i + kAhead]) : nullptr;
+      const RowStore* ahead = i + kAhead < range.end ? StoreOf(addresses[i + kAhead]) : nullptr;
       if (ahead != nullptr) PrefetchBytes(ahead->row(RowOfAddress(addresses[i + kAhead])), bytes);
       const V* source = missing;
       if (addresses[i] != kNoAddress) {
-        const RowStore* store = store_of(addresses[i]);
-        const uint32_t row = RowOfAddress(addresses[i]);
-        if (store == nullptr || !store->IsLive(row)) {
+        const RowStore* const store = StoreOf(addresses[i]);
+        if (store == nullptr) {
           statuses[shard] = BadAddress(addresses[i]);
           return;
         }
-        source = reinterpret_cast<const V*>(store->row(row));
+        const uint32_t row = RowOfAddress(addresses[i]);
+        if (store->Has(row, GenerationOfAddress(addresses[i]))) {
+          source = reinterpret_cast<const V*>(store->row(row));
+        } else {
+          ++stale;
+        }
       }
       CopyBytes(source, embeddings + i * dim(), bytes);
     }
+    if (stale > 0) counters_.stale_reads += stale;
   });
   return FirstError(statuses);
 }

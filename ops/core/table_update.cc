@@ -17,6 +17,7 @@ constexpr int64_t kRowsAhead = 6;
 struct ShardResult {
   int64_t updated = 0;
   int64_t skipped = 0;
+  int64_t stale = 0;
 };
 
 template <typename V>
@@ -28,6 +29,10 @@ ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
   for (int64_t u = 0; u < shard.size; ++u) {
     if (u + kRowsAhead < shard.size) PrefetchBytes(shard.rows[u + kRowsAhead], row_bytes);
     const V* const sum = shard.sums + u * dim;
+    if (shard.rows[u] == nullptr) {
+      ++result.stale;
+      continue;
+    }
     if (!shard.finite && !AllFinite(sum, dim)) {
       ++result.skipped;
       continue;
@@ -46,11 +51,11 @@ template <typename V>
 Status Table<V>::ResolveRows(typename GradientSums<V>::Shard* shard) const {
   for (int64_t u = 0; u < shard->size; ++u) {
     const int64_t address = shard->addresses[u];
-    const uint64_t bucket = static_cast<uint64_t>(BucketOfAddress(address));
-    if (bucket >= buckets_.size() || !buckets_[bucket]->store->IsLive(RowOfAddress(address))) {
-      return BadAddress(address);
-    }
-    shard->rows[u] = buckets_[bucket]->row(RowOfAddress(address));
+    const RowStore* const store = StoreOf(address);
+    if (store == nullptr) return BadAddress(address);
+    const uint32_t row = RowOfAddress(address);
+    const bool there = store->Has(row, GenerationOfAddress(address));
+    shard->rows[u] = there ? reinterpret_cast<V*>(store->row(row)) : nullptr;
   }
   return Status();
 }
@@ -94,8 +99,10 @@ Status Table<V>::ApplyGradients(const UpdateRule<V>& rule,
   for (const ShardResult& shard : results) {
     result->updated_rows += shard.updated;
     result->skipped_rows += shard.skipped;
+    result->stale_rows += shard.stale;
   }
-  rows_updated_ += result->updated_rows;
+  counters_.rows_updated += result->updated_rows;
+  counters_.stale_updates += result->stale_rows;
   return Status();
 }
 

@@ -22,6 +22,12 @@ inline Status CheckDimAttr(const TableResource& resource, int64_t dim) {
                ", the table's dim is ", resource.table()->dim());
 }
 
+inline Status CheckScalar(const TableResource& resource, const std::string& argument,
+                          const tf::Tensor& tensor) {
+  if (tensor.dims() == 0) return Status();
+  return WrongShape(resource, argument, tensor.shape(), "a scalar");
+}
+
 inline Status CheckVector(const TableResource& resource, const std::string& argument,
                           const tf::Tensor& tensor) {
   if (tensor.dims() == 1) return Status();

@@ -53,16 +53,6 @@ OnMissing OnMissingAttr(tf::OpKernelConstruction* ctx) {
   return AttrOf<bool>(ctx, "insert") ? OnMissing::kInsert : OnMissing::kDefault;
 }
 
-// Output 0: the embeddings, `leading` + [dim].
-Status AllocateEmbeddings(tf::OpKernelContext* ctx, tf::TensorShape leading, int64_t dim,
-                          Value** embeddings) {
-  leading.AddDim(dim);
-  tf::Tensor* output = nullptr;
-  EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, leading, &output));
-  *embeddings = output->flat<Value>().data();
-  return Status();
-}
-
 class TableLookupOp : public ReadyTableKernel {
  public:
   explicit TableLookupOp(tf::OpKernelConstruction* ctx)

@@ -1,5 +1,7 @@
 // EpTableRemove, EpTableClear, EpTableSize, EpTableMemory, EpTableStatistics.
 
+#include <algorithm>
+
 #include "shapes.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
@@ -7,7 +9,7 @@
 namespace estimator_plugin {
 namespace {
 
-constexpr int64_t kNumStatistics = 7;
+constexpr int64_t kNumStatistics = 18;
 
 tf::Status TableStatisticsShape(tf::shape_inference::InferenceContext* c) {
   c->set_output(0, c->Vector(kNumStatistics));
@@ -66,14 +68,26 @@ class TableStatisticsOp : public ReadyTableKernel {
     tf::Tensor* output = nullptr;
     EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, tf::TensorShape({kNumStatistics}), &output));
     const TableStats stats = resource->table()->stats();
-    int64_t* values = Int64Data(output);
-    values[0] = stats.rows;
-    values[1] = stats.bytes;
-    values[2] = stats.keys_looked_up;
-    values[3] = stats.keys_found;
-    values[4] = stats.rows_inserted;
-    values[5] = stats.rows_removed;
-    values[6] = stats.rows_updated;
+    const AdmissionState admission = resource->table()->admission()->state();
+    const int64_t values[kNumStatistics] = {stats.rows,
+                                            stats.bytes,
+                                            stats.keys_looked_up,
+                                            stats.keys_found,
+                                            stats.rows_inserted,
+                                            stats.rows_removed,
+                                            stats.rows_updated,
+                                            stats.rows_admitted,
+                                            stats.waiting,
+                                            stats.keys_refused,
+                                            stats.rows_evicted,
+                                            stats.waiting_evicted,
+                                            stats.stale_updates,
+                                            stats.stale_reads,
+                                            stats.backward_clocks,
+                                            admission.clock,
+                                            admission.threshold,
+                                            admission.frozen};
+    std::copy_n(values, kNumStatistics, Int64Data(output));
     return Status();
   }
 };
@@ -120,7 +134,7 @@ REGISTER_OP("EpTableStatistics")
     .SetIsStateful()
     .SetShapeFn(TableStatisticsShape)
     .Doc(
-        "Rows, bytes, keys looked up, keys found, rows inserted, rows removed, rows updated; all "
-        "but the first two since the table was made.");
+        "What the table holds and has done since it was made; the wrapper in ops/table_ops.py "
+        "names the numbers.");
 
 }  // namespace estimator_plugin

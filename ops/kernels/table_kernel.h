@@ -89,6 +89,16 @@ inline Status AllocateOutput(tf::OpKernelContext* ctx, int index, const tf::Tens
   return FromTensorFlow(ctx->allocate_output(index, shape, output));
 }
 
+// Output 0: the embeddings, `leading` + [dim].
+inline Status AllocateEmbeddings(tf::OpKernelContext* ctx, tf::TensorShape leading, int64_t dim,
+                                 Value** embeddings) {
+  leading.AddDim(dim);
+  tf::Tensor* output = nullptr;
+  EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, leading, &output));
+  *embeddings = output->flat<Value>().data();
+  return Status();
+}
+
 // Writes a scalar int64 output.
 inline Status SetInt64Output(tf::OpKernelContext* ctx, int index, int64_t value) {
   tf::Tensor* output = nullptr;

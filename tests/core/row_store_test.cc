@@ -56,8 +56,8 @@ TEST(RowStoreTest, RowsAreNumberedInOrderAndContiguous) {
     ASSERT_EQ(store.row(row), store.row(0) + row * 40);
     ASSERT_TRUE(store.IsLive(row));
     ASSERT_EQ(store.keys()[row], row * 3);
-    ASSERT_EQ(store.counts()[row], 0);
-    ASSERT_EQ(store.last_seen()[row], 0);
+    ASSERT_EQ(store.uses()[row].count, 0);
+    ASSERT_EQ(store.uses()[row].last_seen, 0);
     ASSERT_TRUE(Holds(store.row(row), 40, row * 3));
   }
   EXPECT_FALSE(store.IsLive(1000));
@@ -85,8 +85,8 @@ TEST(RowStoreTest, GrowsFarBeyondItsFirstRange) {
       const uint32_t row = static_cast<uint32_t>(key);
       ASSERT_TRUE(Holds(store.row(row), row_bytes, key)) << key;
       ASSERT_EQ(store.keys()[row], key);
-      ASSERT_EQ(store.counts()[row], key);
-      ASSERT_EQ(store.last_seen()[row], key + 5);
+      ASSERT_EQ(store.uses()[row].count, key);
+      ASSERT_EQ(store.uses()[row].last_seen, key + 5);
     }
     EXPECT_EQ(store.live(), rows);
   }
@@ -108,8 +108,8 @@ TEST(RowStoreTest, FreedRowsAreReusedWithZeroedMetadata) {
     ASSERT_EQ(freed.erase(row), 1u) << "row " << row << " was not free";
     EXPECT_TRUE(store.IsLive(row));
     EXPECT_EQ(store.keys()[row], key);
-    EXPECT_EQ(store.counts()[row], 0);
-    EXPECT_EQ(store.last_seen()[row], 0);
+    EXPECT_EQ(store.uses()[row].count, 0);
+    EXPECT_EQ(store.uses()[row].last_seen, 0);
   }
   EXPECT_EQ(Add(&store, 999), 100u);
   EXPECT_EQ(store.live(), 101);
@@ -244,11 +244,11 @@ TEST(RowStoreTest, CopiedMetadataKeepsRowNumbersAndFreeRows) {
   EXPECT_EQ(to.live(), 4999);
   EXPECT_FALSE(to.IsLive(11));
   EXPECT_EQ(to.keys()[4000], 4000);
-  EXPECT_EQ(to.counts()[4000], 3);
-  EXPECT_EQ(to.last_seen()[4000], 4000);
+  EXPECT_EQ(to.uses()[4000].count, 3);
+  EXPECT_EQ(to.uses()[4000].last_seen, 4000);
   for (uint32_t row = 0; row < 5000; ++row) Write(to, row, row);
   EXPECT_EQ(Add(&to, 6000), 11u);
-  EXPECT_EQ(to.counts()[11], 0);
+  EXPECT_EQ(to.uses()[11].count, 0);
   EXPECT_EQ(Add(&to, 6001), 5000u);
   EXPECT_TRUE(Holds(to.row(4999), 48, 4999));
 }

@@ -170,10 +170,12 @@ TEST(TableLookupTest, GatherRejectsAddressesThatNameNoRow) {
   const int64_t good = found.addresses[0];
   const int bucket = static_cast<int>(BucketOfAddress(good));
   const int64_t bad_addresses[] = {
-      MakeAddress(bucket, 1000),    // A row that was never made.
-      MakeAddress(bucket, kNoRow),  // The last number there is.
-      MakeAddress(16, 0),           // One bucket too many.
-      MakeAddress(INT32_MAX, 0),    // The highest bucket an address can name.
+      MakeAddress(bucket, 1000, 0),         // A row that was never made.
+      MakeAddress(bucket, kNoRow, 0),       // The last number there is.
+      MakeAddress(16, 0, 0),                // One bucket too many.
+      MakeAddress(4095, 0, 0),              // The highest bucket an address can name.
+      MakeAddress(bucket, kNoRow, 0xffff),  // The largest address.
+      good + (int64_t{1} << 60),            // More than an address.
       -2,
       INT64_MIN,
       INT64_MAX,
@@ -183,9 +185,27 @@ TEST(TableLookupTest, GatherRejectsAddressesThatNameNoRow) {
     EXPECT_ERROR(status, Code::kInvalidArgument, "colours");
     EXPECT_ERROR(status, Code::kInvalidArgument, std::to_string(bad));
   }
+}
+
+TEST(TableLookupTest, GatherReadsTheDefaultRowWhereTheRowHasLeft) {
+  const auto table = MakeTable(2, 1);
+  const Found before = Lookup(table.get(), {1, 2});
+  const Floats default_row = {7, 8};
   EXPECT_EQ(Remove(table.get(), {1}), 1);
-  EXPECT_ERROR(TryGather(table.get(), {good}), Code::kInvalidArgument, std::to_string(good));
-  EXPECT_OK(TryGather(table.get(), {found.addresses[1], found.addresses[2]}));
+  Floats expected = default_row;
+  const Floats second = Fresh(2, table->options());
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(Gather(table.get(), before.addresses, default_row.data()), expected);
+  const Found after = Lookup(table.get(), {3});
+  EXPECT_EQ(RowOfAddress(after.addresses[0]), RowOfAddress(before.addresses[0]));
+  EXPECT_NE(after.addresses[0], before.addresses[0]);
+  EXPECT_EQ(Gather(table.get(), before.addresses, default_row.data()), expected)
+      << "not the row of the key that is there now";
+  EXPECT_EQ(Gather(table.get(), after.addresses), Fresh(3, table->options()));
+  EXPECT_OK(table->Clear());
+  Lookup(table.get(), {4, 5});
+  EXPECT_EQ(Gather(table.get(), before.addresses), Floats(4, 0.0f));
+  EXPECT_EQ(table->stats().stale_reads, 4);
 }
 
 TEST(TableLookupTest, GatherFindsABadAddressInAnyPlaceOfALargeBatch) {
@@ -197,7 +217,7 @@ TEST(TableLookupTest, GatherFindsABadAddressInAnyPlaceOfALargeBatch) {
   Floats embeddings(good.size() * 2);
   for (size_t place : {size_t{0}, size_t{4095}, size_t{20000}, good.size() - 1}) {
     Keys addresses = good;
-    addresses[place] = MakeAddress(3, 1u << 30);
+    addresses[place] = MakeAddress(3, 1u << 30, 0);
     EXPECT_ERROR(
         table->Gather(addresses.data(), addresses.size(), nullptr, embeddings.data(), &runner),
         Code::kInvalidArgument, std::to_string(addresses[place]));

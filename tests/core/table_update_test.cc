@@ -120,11 +120,10 @@ TEST(TableUpdateTest, ABadAddressLeavesEveryRowAsItWas) {
   const auto table = MakeTable(2);
   const Keys a = Lookup(table.get(), {1, 2, 3}).addresses;
   EXPECT_OK(Apply(table.get(), *MakeRule("adagrad", {1, 0, 0.1}), a, Floats(6, 1.0f)));
-  EXPECT_EQ(Remove(table.get(), {3}), 1);
   const auto before = Rows(*table);
   const int bucket = static_cast<int>(BucketOfAddress(a[0]));
-  for (int64_t bad :
-       {a[2], MakeAddress(bucket, 99), MakeAddress(16, 0), int64_t{-2}, INT64_MIN, INT64_MAX}) {
+  for (int64_t bad : {MakeAddress(bucket, 99, 0), MakeAddress(16, 0, 0), int64_t{-2}, INT64_MIN,
+                      INT64_MAX}) {
     for (const char* rule : {"adagrad", "momentum"}) {  // The latter would re-lay the rows.
       const Status status =
           Apply(table.get(), *MakeRule(rule, {1, 0, 0.1}), {a[0], bad, a[1]}, Floats(6, 1.0f));
@@ -135,6 +134,23 @@ TEST(TableUpdateTest, ABadAddressLeavesEveryRowAsItWas) {
     }
   }
   EXPECT_EQ(table->stats().rows_updated, 3);
+}
+
+TEST(TableUpdateTest, AGradientOfARowThatHasLeftIsDroppedAndCounted) {
+  const auto table = ZeroTable(2);
+  const Keys a = Lookup(table.get(), {1, 2}).addresses;
+  EXPECT_EQ(Remove(table.get(), {1}), 1);
+  UpdateResult result;
+  EXPECT_OK(Apply(table.get(), *Descent(), {a[0], a[1], a[0]}, {1, 2, 3, 4, 5, 6}, &result));
+  EXPECT_EQ(result.updated_rows, 1);
+  EXPECT_EQ(result.stale_rows, 1);
+  const Keys again = Lookup(table.get(), {1, 7}).addresses;  // One of them in the freed row.
+  EXPECT_OK(Apply(table.get(), *Descent(), {a[0], again[0]}, {9, 9, 1, 1}, &result));
+  EXPECT_EQ(result.updated_rows, 1);
+  EXPECT_EQ(Row(table.get(), 1), Floats({-1, -1}));
+  EXPECT_EQ(Row(table.get(), 2), Floats({-3, -4}));
+  EXPECT_EQ(Row(table.get(), 7), Floats({0, 0}));
+  EXPECT_EQ(table->stats().stale_updates, 2);
 }
 
 TEST(TableUpdateTest, ANonFiniteGradientIsRejectedWithItsPlace) {
@@ -233,7 +249,7 @@ TEST(TableUpdateTest, ABadAddressInALargeBatchOfManyShardsChangesNothing) {
   ThreadRunner runner(4);
   for (size_t place : {size_t{0}, addresses.size() / 2, addresses.size() - 1}) {
     const int64_t good = addresses[place];
-    addresses[place] = MakeAddress(3, 1u << 30);
+    addresses[place] = MakeAddress(3, 1u << 30, 0);
     EXPECT_ERROR(Apply(table.get(), *Descent(), addresses, Floats(80000, 1.0f), nullptr,
                        OnNonFinite::kReject, &runner),
                  Code::kInvalidArgument, std::to_string(addresses[place]));

@@ -26,6 +26,12 @@ USER = fns.TableSpec("user", 8)
         (lambda: fns.CategoricalFeature("a", "user"), "table must be a TableSpec, got 'user'"),
         (lambda: fns.CategoricalFeature("a", USER, "max"), "one of sum, mean, sqrtn, got 'max'"),
         (lambda: fns.CategoricalFeature("a", USER, None, tf.float32), "dtype must be tf.int64"),
+        (lambda: fns.CategoricalFeature("a", USER, access_threshold=-2), "'a': access_threshold"),
+        (lambda: fns.CategoricalFeature("a", USER, eviction_threshold=0.5), "'a': eviction_thresh"),
+        (lambda: fns.CategoricalFeature("a", USER, faae_coefficient=0), "'a': faae_coefficient"),
+        (lambda: fns.TableSpec("t", 8, admission="exact"), "TableSpec 't': admission must be"),
+        (lambda: fns.TableSpec("t", 8, eviction="old"), "TableSpec 't': eviction must be"),
+        (lambda: fns.ModelOptions(timestamp_feature=3), "timestamp_feature must be None or"),
         (lambda: fns.NumericFeature(""), "NumericFeature: name is empty"),
         (lambda: fns.NumericFeature("x", 0), "size must be an int of at least 1, got 0"),
         (lambda: fns.NumericFeature("x", 1, "log"), "transform must be callable, got 'log'"),
@@ -48,9 +54,27 @@ def test_split_keeps_order():
     assert split_features((y, b, x, a)) == ([b, a], [y, x])
 
 
+def test_features_of_a_table_share_thresholds():
+    a = fns.CategoricalFeature("a", USER)
+    b = fns.CategoricalFeature(
+        "b", USER, access_threshold=3, eviction_threshold=9, faae_coefficient=2
+    )
+    c = fns.CategoricalFeature("c", fns.TableSpec("other", 4))
+    (a, b, c), _ = split_features([a, b, c])
+    assert (a.access_threshold, a.eviction_threshold, a.faae_coefficient) == (3, 9, 2)
+    assert (c.access_threshold, c.eviction_threshold, c.faae_coefficient) == (None, None, 1)
+
+
 @pytest.mark.parametrize(
     "features, message",
     [
+        (
+            [
+                fns.CategoricalFeature("a", USER, access_threshold=2),
+                fns.CategoricalFeature("b", USER, access_threshold=3),
+            ],
+            "table 'user': thresholds must be the same",
+        ),
         ([], "features is empty"),
         (["a"], "must hold CategoricalFeature and NumericFeature objects, got 'a'"),
         ([fns.NumericFeature("x"), fns.CategoricalFeature("x", USER)], "must be unique.*: x"),

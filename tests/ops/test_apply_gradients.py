@@ -136,14 +136,18 @@ def test_address_out_of_range_changes_nothing(session, new_table, content_of, ad
     np.testing.assert_array_equal(content_of(handle)[1], before)
 
 
-def test_freed_address_changes_nothing(session, new_table, content_of):
+def test_gradient_of_a_row_that_has_left_is_dropped(session, new_table, content_of):
     handle = new_table()
     addresses = session.run(table_ops.table_find(handle, [1, 2], insert=True))
     session.run(table_ops.table_remove(handle, [2]))
-    before = content_of(handle)[1]
-    with pytest.raises(errors.InvalidArgumentError, match="table 'user': address .*freed"):
-        session.run(_by_address(handle, addresses, tf.ones([2, 4])))
-    np.testing.assert_array_equal(content_of(handle)[1], before)
+    session.run(table_ops.table_find(handle, [3, 4, 5], insert=True))
+    before = content_of(handle)
+    session.run(_by_address(handle, addresses, tf.ones([2, 4])))
+    after = content_of(handle)
+    np.testing.assert_array_equal(after.pop(1), before.pop(1) - 0.5)
+    np.testing.assert_array_equal(list(after.values()), list(before.values()))
+    statistics = session.run(table_ops.table_statistics(handle))
+    assert statistics[table_ops.STATISTICS.index("stale_updates")] == 1
 
 
 @pytest.mark.parametrize(

@@ -179,13 +179,14 @@ def test_gather_from_a_bad_address_is_an_error(session, new_table, address):
         session.run(table_ops.table_gather(handle, tf.constant([-1, address], tf.int64), 4))
 
 
-def test_gather_from_a_freed_address_is_an_error(session, new_table):
-    handle = new_table()
+def test_gather_reads_the_default_row_where_the_row_has_left(session, new_table):
+    handle = new_table(initializer_kind="constant", initializer_arguments=[2.0])
     addresses = session.run(table_ops.table_find(handle, [1, 2], insert=True))
     session.run(table_ops.table_remove(handle, [1]))
-    with pytest.raises(errors.InvalidArgumentError, match="table 'user': address .*freed"):
-        session.run(table_ops.table_gather(handle, addresses, 4))
-    assert session.run(table_ops.table_gather(handle, addresses[1:], 4)).shape == (1, 4)
+    gathered = table_ops.table_gather(handle, addresses, 4, default_row=[7.0] * 4)
+    np.testing.assert_array_equal(session.run(gathered), [[7] * 4, [2] * 4])
+    session.run(table_ops.table_find(handle, [3, 4, 5], insert=True))
+    np.testing.assert_array_equal(session.run(gathered), [[7] * 4, [2] * 4])
 
 
 def test_unique_lookup_is_unique_and_lookup(session, new_table):

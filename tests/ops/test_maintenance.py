@@ -58,9 +58,10 @@ def test_statistics(session, new_table):
         table_ops.table_apply_gradients(handle, [1.0, 0.0], addresses, np.ones([3, 4]), "sgd")
     )
     session.run(table_ops.table_remove(handle, [1]))
-    rows, memory, looked_up, found, inserted, removed, updated = session.run(
-        table_ops.table_statistics(handle)
-    )
-    assert memory == session.run(table_ops.table_memory(handle)) > 0
-    assert (rows, looked_up, inserted, removed, updated) == (1, 6, 2, 1, 2)
-    assert found == 2  # The second 2 of the first lookup was new as well.
+    statistics = dict(zip(table_ops.STATISTICS, session.run(table_ops.table_statistics(handle))))
+    assert statistics.pop("bytes") == session.run(table_ops.table_memory(handle)) > 0
+    expected = dict.fromkeys(statistics, 0)
+    expected.update(rows=1, keys_looked_up=6, rows_inserted=2, rows_removed=1, rows_updated=2)
+    expected.update(keys_found=2)  # The second 2 of the first lookup was new as well.
+    expected.update(clock=-1, access_threshold=-1)
+    assert statistics == expected

@@ -164,7 +164,6 @@ def test_table_of_another_graph():
         ("name", "", "a string of 1 to 255"),
         ("name", "a" * 256, "a string of 1 to 255"),
         ("send_count", 0, "from 1 to"),
-        ("batch", [1], "None or a dict"),
         ("combiner", "max", "one of 'sum'"),
         ("access_and_evict_config", 3, "None or a dict"),
     ],
@@ -172,14 +171,6 @@ def test_table_of_another_graph():
 def test_values_out_of_range(argument, value, wanted):
     with pytest.raises(ValueError, match="table 'user': %s must be .*%s" % (argument, wanted)):
         ep.sparse_lookup(support.table(), [[1]], **{argument: value})
-
-
-def test_admission_is_refused_not_ignored():
-    table = support.table()
-    ep.sparse_lookup(table, [1], access_and_evict_config={"access_threshold": None})
-    for key in ("access_threshold", "eviction_threshold"):
-        with pytest.raises(ValueError, match="'user': %s must be" % key):
-            ep.sparse_lookup(table, [1], access_and_evict_config={key: 3})
 
 
 def test_arguments_of_the_rec_sdk_are_accepted():

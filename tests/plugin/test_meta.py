@@ -30,6 +30,20 @@ def test_fields():
     assert ep.checkpoint.parse_meta(TEXT.encode()) == meta
 
 
+def test_admission():
+    meta = ep.checkpoint.parse_meta(TEXT)
+    assert (meta.clock, meta.access_threshold, meta.configured_threshold, meta.frozen) == (
+        -1,
+        -1,
+        -1,
+        0,
+    )
+    lines = "clock=1700000000\naccess_threshold=5\nconfigured_threshold=3\nfrozen=1\n"
+    meta = ep.checkpoint.parse_meta(TEXT + lines)
+    assert (meta.clock, meta.access_threshold) == (1700000000, 5)
+    assert (meta.configured_threshold, meta.frozen) == (3, 1)
+
+
 def test_no_slots_and_no_arguments():
     text = TEXT.replace("m:0,v:0.5", "").replace("=0,0.1", "=")
     meta = ep.checkpoint.parse_meta(text)

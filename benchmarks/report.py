@@ -12,6 +12,7 @@ _NAMES = {
     "variable": "`tf.Variable`, row numbers",
     "variable-adagrad": "`tf.Variable`, Adagrad instead",
     "columns": "feature columns",
+    "partitioned": "`PartitionedVariable`, row numbers",
     "tfra": "TFRA 0.7.2",
     "deeprec": "DeepRec EmbeddingVariable",
     "floor": "no table (Session floor)",
@@ -171,6 +172,26 @@ def _estimator_table(results):
     )
 
 
+def _servers_table(results):
+    rows = []
+    for case in results.cases("servers"):
+        for system in case.systems:
+            facts = case.facts(system)
+            for measure in case.measures(system):
+                spent = facts["bytes_a_step_" + measure.split("/")[1]]
+                rows.append(
+                    [
+                        "%s: %s" % (measure, _NAMES[system]),
+                        case.config,
+                        "%.1f" % (1 / case.seconds(system, measure)),
+                        "%.2f" % (spent / 1e6),
+                        "%.3f" % (spent / facts["bytes_needed"]),
+                    ]
+                )
+    header = ["Two servers, one worker", "Case", "Steps/s", "MB a step on the wire", "Of the least"]
+    return _table(header, rows)
+
+
 def markdown(results):
     """The whole report of a run."""
     run = results.run
@@ -188,6 +209,7 @@ def markdown(results):
         ("checkpoint", "Memory and checkpoints", _checkpoint_table),
         ("delta", "Full and delta checkpoints", _delta_table),
         ("estimator", "Estimator", _estimator_table),
+        ("servers", "Parameter servers", _servers_table),
     ]
     for scenario, title, make in sections:
         if results.cases(scenario):

@@ -16,6 +16,7 @@ SLOTS = {"sgd": 0, "adagrad": 1, "adam": 2}
 _CLASSES = {
     "ours": ("benchmarks.ours", "Ours"),
     "floor": ("benchmarks.floor", "Floor"),
+    "partitioned": ("benchmarks.rivals.partitioned", "Partitioned"),
     "variable": ("benchmarks.rivals.variable", "Variable"),
     "columns": ("benchmarks.rivals.columns", "Columns"),
     "tfra": ("benchmarks.rivals.tfra", "Tfra"),

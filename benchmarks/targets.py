@@ -166,6 +166,19 @@ def estimator_rows(results):
     ]
 
 
+def servers_rows(results):
+    rows = []
+    for case in results.cases("servers"):
+        theirs, ours = case.series("partitioned", "train/raw"), case.series("ours", "train/raw")
+        what = "Two servers: times the steps/s of tf.nn.embedding_lookup on a PartitionedVariable"
+        rows.append(Row(what, case.config, ratio(theirs, ours), 1.5, True))
+        facts = case.facts("ours")
+        spent = facts["bytes_a_step_raw"] / facts["bytes_needed"] if facts else None
+        what = "Two servers: bytes on the wire, of the least there could be"
+        rows.append(Row(what, case.config, spent, 1.15, False, "%.3f x"))
+    return rows
+
+
 def target_rows(results):
     """Every target as Rows, measured or not."""
     return (
@@ -176,4 +189,5 @@ def target_rows(results):
         + checkpoint_rows(results)
         + delta_rows(results)
         + estimator_rows(results)
+        + servers_rows(results)
     )

@@ -17,7 +17,7 @@ from benchmarks.channel import Channel  # noqa: E402
 from benchmarks.system import system_class  # noqa: E402
 from benchmarks.workload import Workload  # noqa: E402
 
-_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator"]
+_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers"]
 
 
 def _parse_arguments():
@@ -44,6 +44,10 @@ def _make_scenario(arguments, workload):
         from benchmarks.scenarios.step import Step
 
         return Step(tables, workload)
+    if arguments.scenario == "servers":
+        from benchmarks.scenarios.servers import Servers
+
+        return Servers(tables, workload)
     folder = os.path.join(arguments.scratch, arguments.system)
     if arguments.scenario == "delta":
         from benchmarks.scenarios.delta import Delta
@@ -73,6 +77,8 @@ def main():
     while request is not None:
         channel.answer(scenario.measure(*request))
         request = channel.next_request()
+    if hasattr(scenario, "close"):
+        scenario.close()
 
 
 if __name__ == "__main__":

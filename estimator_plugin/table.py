@@ -42,6 +42,7 @@ class EmbeddingTable:
             else:
                 self.partitions = [partition.Partition(settings, (0, options.num_buckets))]
                 self.handle = self.partitions[0].handle
+            self.gather_initializers()
 
     name = property(lambda self: self._options.name)
     dim = property(lambda self: self._options.dim)
@@ -60,9 +61,10 @@ class EmbeddingTable:
     emb_size = dim
     variable = property(lambda self: self.handle)
 
-    @property
-    def initializer(self):
-        return self._all([p.initializer for p in self.partitions], lambda x: tf.group(*x))
+    def gather_initializers(self):
+        """Makes `initializer` that of all partitions, as they are now."""
+        parts = [p.initializer for p in self.partitions]
+        self.initializer = self._all(parts, lambda x: tf.group(*x))
 
     def is_initialized(self):
         """Scalar bool tensor: whether the initializer, or a restore, has run."""

@@ -64,6 +64,6 @@ class SyncHook(tf.compat.v1.train.SessionRunHook):
             update = session.make_callable(self._update)
             while not coord.should_stop():
                 update()
-        except Exception as error:  # noqa: BLE001 - it is raised again, by the training loop.
+        except (tf.errors.OpError, RuntimeError) as error:  # RuntimeError: the session is closed.
             if not coord.should_stop():
-                coord.request_stop(error)
+                coord.request_stop(error)  # The training loop raises it.

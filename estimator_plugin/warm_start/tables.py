@@ -37,6 +37,7 @@ def start(table, source):
         with table.graph.as_default(), tf.control_dependencies(None), tf.device(device):
             partition.initializer = _load(table, partition, source)
         tf_compat.replace_create_op(partition.handle, partition.initializer)
+    table.gather_initializers()
     slots = [name for name, _ in chain[-1].meta.slots]
     tf.compat.v1.logging.info(
         "Warm-starting table: %s; prev_table: %s; checkpoint: %s; %s; slots: %s",

@@ -23,7 +23,7 @@ def test_smoke_run_measures_every_scenario(tmp_path):
     assert done.returncode == 0, done.stderr
     with open(str(tmp_path / "results.json")) as file:
         cases = {case["scenario"]: case for case in json.load(file)["cases"]}
-    assert sorted(cases) == ["checkpoint", "delta", "estimator", "growth", "step"]
+    assert sorted(cases) == ["checkpoint", "delta", "estimator", "growth", "servers", "step"]
     assert sorted(cases["step"]["systems"]) == ["floor", "limit", "ours"]
     assert cases["growth"]["systems"]["ours"]["measures"]["grow"][0]["rows"] >= 5000
     assert cases["checkpoint"]["systems"]["ours"]["facts"]["bytes_per_row"] > 0

@@ -181,6 +181,33 @@ def test_each_server_reads_its_own_buckets_only(tmp_path):
                 session.run(restores[2])
 
 
+def _bytes_read():
+    with open("/proc/self/io") as counters:
+        return int(dict(line.split(": ") for line in counters.read().splitlines())["rchar"])
+
+
+def test_restoring_on_other_servers_reads_each_byte_once(tmp_path):
+    def build(count):
+        with in_process.placed_on(count):
+            table = support.table("user", 16, _NORMAL)
+            rows = ep.sparse_lookup(table, tf.range(100000, dtype=tf.int64))
+            return rows.op, ep.checkpoint.saver(), table.size()
+
+    with tf.Graph().as_default():
+        fill, saver, _ = build(2)
+        with in_process.session(2) as session:
+            session.run(fill)
+            prefix = saver.save(session, str(tmp_path / "two"), write_meta_graph=False)
+    size = sum(os.path.getsize(str(tmp_path / n)) for n in os.listdir(str(tmp_path)))
+    with tf.Graph().as_default():
+        _, saver, rows = build(3)
+        with v1.Session(in_process.target(3)) as session:
+            before = _bytes_read()
+            saver.restore(session, prefix)
+            assert 0.9 * size < _bytes_read() - before < 1.5 * size
+            assert session.run(rows) == 100000
+
+
 @pytest.mark.parametrize("source, count", [(0, 2), (2, 3), (2, 0)])
 def test_warm_start(source, count, tmp_path):
     prefix = _save(source, str(tmp_path / "old"))

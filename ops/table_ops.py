@@ -8,12 +8,15 @@ from .lookup_ops import table_find, table_gather, table_lookup, table_unique_loo
 from .op_inputs import int64_ids
 from .transfer_ops import (
     TableContent,
+    WaitingContent,
     commit_save,
     has_bundle_ops,
     restore_tables,
     save_tables,
     table_export,
+    table_export_waiting,
     table_import,
+    table_import_waiting,
     table_load,
     table_save_base,
 )
@@ -23,6 +26,7 @@ from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
 __all__ = [
     "STATISTICS",
     "TableContent",
+    "WaitingContent",
     "commit_save",
     "has_bundle_ops",
     "restore_tables",
@@ -32,10 +36,12 @@ __all__ = [
     "table_clear",
     "table_evict",
     "table_export",
+    "table_export_waiting",
     "table_find",
     "table_gather",
     "table_handle",
     "table_import",
+    "table_import_waiting",
     "table_initialize",
     "table_is_initialized",
     "table_load",

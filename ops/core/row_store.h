@@ -1,5 +1,5 @@
-// The rows of one bucket: parallel arrays (keys, counts, last-seen times, rows) in one
-// reserved range of virtual memory that is committed by use. Growing copies no row and moves no
+// The rows of one bucket: parallel arrays (keys, what is known of their use, rows) in one reserved
+// range of virtual memory that is committed by use. Growing copies no row and moves no
 // address; when the range is full the mapping moves into one twice as large.
 //
 // Thread-compatible: the bucket's lock guards it.
@@ -46,6 +46,9 @@ class RowStore {
   // reusable afterwards.
   void Free(uint32_t row);
 
+  // Gives back at most `most` huge pages whose rows are all free; whether that was the limit.
+  bool GiveBackFreed(int most);
+
   // Makes room for `rows` rows in all, so that a bulk load commits huge pages at once.
   Status Reserve(int64_t rows);
 
@@ -83,8 +86,9 @@ class RowStore {
     return arrays_.rows + static_cast<int64_t>(index) * row_bytes_;
   }
   int64_t* keys() const { return arrays_.keys; }
-  int32_t* counts() const { return arrays_.counts; }
-  int64_t* last_seen() const { return arrays_.last_seen; }
+  // By row; all zeros, which take no memory, unless has_usage().
+  RowUse* uses() const { return arrays_.uses; }
+  bool has_usage() const { return has_usage_; }
 
   // Whether a view is alive. Acquire: what its last holder read happened before a row is reused.
   bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
@@ -96,10 +100,12 @@ class RowStore {
   void SetUsage(uint32_t row, int32_t count, int64_t last_seen);
   // Adds to the count of a row whose usage was set.
   void CountUse(uint32_t row, int32_t added) {
-    if (added > 0) SetUsage(row, AddCounts(counts()[row], added), last_seen()[row]);
+    if (added > 0) SetUsage(row, AddCounts(uses()[row].count, added), uses()[row].last_seen);
   }
-  // Counts and times are about to be written through counts() and last_seen().
+  // Uses are about to be written through uses().
   void KeepUsage() { has_usage_ = range_ != nullptr; }
+  // The rows that were touched since the last call, in order.
+  std::vector<uint32_t> TakeTouched();
 
   // Memory in use, metadata included.
   int64_t bytes() const;
@@ -107,8 +113,7 @@ class RowStore {
  private:
   struct Arrays {
     int64_t* keys = nullptr;
-    int32_t* counts = nullptr;
-    int64_t* last_seen = nullptr;
+    RowUse* uses = nullptr;
     char* rows = nullptr;
   };
 
@@ -137,6 +142,7 @@ class RowStore {
   std::vector<uint16_t> generations_;  // Empty until a row is freed.
   FreeRows free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
+  std::vector<bool> given_back_;    // By huge page of the rows.
 };
 
 }  // namespace estimator_plugin

@@ -64,10 +64,8 @@ class Table {
 
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
-
   // Removes the rows that `rule` selects, few at a time: training goes on meanwhile.
   Status Evict(const EvictionRule& rule, int64_t* evicted);
-
   // Removes everything and gives the memory back (when the last view of it is gone).
   Status Clear();
 
@@ -97,8 +95,11 @@ class Table {
   // there is replaced. REQUIRES: called from within Import, oldest rows first. DataLoss for a key
   // of another part or kNoKey, and in an empty part for a key that comes twice.
   Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
-  // Keys of a part that wait for admission. REQUIRES: called from within Import, after ImportRows.
+  // Keys of a part that wait for admission. REQUIRES: as ImportRows and after it; or called from
+  // within ReplaceWaiting, which forgets all keys that wait and then calls `load`.
   Status ImportWaiting(int part, int num_parts, const WaitingView& waiting);
+  Status ReplaceWaiting(const std::function<Status()>& load);
+  std::vector<std::shared_ptr<const WaitingRecords>> ExportWaiting() const;  // By bucket.
 
   Admission* admission() { return &admission_; }
   RowLayout layout() const;
@@ -130,7 +131,6 @@ class Table {
   int bucket_shift_ = 64;
   std::vector<V> bank_;
   std::unique_ptr<Initializer<V>> initializer_;
-
   mutable RwLock layout_lock_;  // Guards layout_ and which buckets there are.
   mutable RwLock rows_lock_;    // Taken after layout_lock_. Guards what is in the buckets.
   RowLayout layout_;

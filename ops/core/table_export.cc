@@ -30,8 +30,8 @@ BucketView<V> CopyRows(const Bucket<V>& bucket, int64_t width, const std::vector
   for (uint32_t r : rows) {
     copy->keys.push_back(store.keys()[r]);
     copy->values.insert(copy->values.end(), bucket.row(r), bucket.row(r) + width);
-    copy->counts.push_back(store.counts()[r]);
-    copy->last_seen.push_back(store.last_seen()[r]);
+    copy->counts.push_back(store.uses()[r].count);
+    copy->last_seen.push_back(store.uses()[r].last_seen);
   }
   BucketView<V> view;
   view.rows = static_cast<int64_t>(rows.size());
@@ -52,19 +52,42 @@ std::vector<uint32_t> LiveRowsOf(const RowStore& store) {
   return rows;
 }
 
+// What a view of all rows keeps alive: the rows, and copies of their counts and times.
+struct PinnedRows {
+  std::shared_ptr<const void> rows;
+  std::shared_ptr<MappedRange> uses;
+};
+
 // All rows: in place, unless freed ones lie among them.
 template <typename V>
-BucketView<V> ViewRows(const Bucket<V>& bucket, int64_t width) {
+Status ViewRows(const Bucket<V>& bucket, int64_t width, BucketView<V>* view) {
   const RowStore& store = *bucket.store;
-  if (store.live() != store.used()) return CopyRows(bucket, width, LiveRowsOf(store));
-  BucketView<V> view;
-  view.owner = store.Pin();
-  view.rows = store.live();
-  view.keys = store.keys();
-  view.values = bucket.row(0);
-  view.counts = store.counts();
-  view.last_seen = store.last_seen();
-  return view;
+  if (store.live() != store.used()) {
+    *view = CopyRows(bucket, width, LiveRowsOf(store));
+    return Status();
+  }
+  const int64_t n = store.live();
+  const int64_t count_bytes = RoundUp(n * static_cast<int64_t>(sizeof(int32_t)), kPageBytes);
+  const auto owner = std::make_shared<PinnedRows>();
+  owner->rows = store.Pin();
+  owner->uses = MappedRange::Reserve(count_bytes + n * static_cast<int64_t>(sizeof(int64_t)));
+  if (owner->uses == nullptr) {
+    return Error(Code::kResourceExhausted, "no memory for the counts of ", n, " rows");
+  }
+  int32_t* const counts = reinterpret_cast<int32_t*>(owner->uses->base());
+  int64_t* const last_seen = reinterpret_cast<int64_t*>(owner->uses->base() + count_bytes);
+  for (int64_t r = 0; store.has_usage() && r < n; ++r) {  // Else zeros, which take no memory.
+    counts[r] = store.uses()[r].count;
+    last_seen[r] = store.uses()[r].last_seen;
+  }
+  *view = BucketView<V>();
+  view->rows = n;
+  view->keys = store.keys();
+  view->values = bucket.row(0);
+  view->counts = counts;
+  view->last_seen = last_seen;
+  view->owner = owner;
+  return Status();
 }
 
 }  // namespace
@@ -111,7 +134,8 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
                  "' has no whole checkpoint that all changes since are known of; save a full one");
   }
   SharedLock layout(&layout_lock_);
-  SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs()};
+  SaveInfo info = {kind, layout_, saves_.Begin(), delta ? saves_.base() : SavedAs(),
+                   admission_.state()};
   EP_RETURN_IF_ERROR(begin(info));
   const std::vector<int64_t> nothing;
   for (int b = 0; b < options_.num_buckets; ++b) {
@@ -120,17 +144,30 @@ Status Table<V>::Export(SaveKind kind, const BeginSave& begin, const VisitBucket
     std::vector<int64_t> removed;
     {
       ExclusiveLock lock(&rows_lock_);
+      for (uint32_t row : bucket.store->TakeTouched()) bucket.changes.MarkChanged(row);
       bucket.changes.Capture();
       if (delta) {
         view = CopyRows(bucket, layout_.width(), bucket.changes.CapturedRows());
         removed = bucket.changes.captured_removals();
       } else {
-        view = ViewRows(bucket, layout_.width());
+        EP_RETURN_IF_ERROR(ViewRows(bucket, layout_.width(), &view));
       }
+      view.waiting = bucket.SaveWaiting();
     }
     EP_RETURN_IF_ERROR(visit(b, view, removed));
   }
   return Status();
+}
+
+template <typename V>
+std::vector<std::shared_ptr<const WaitingRecords>> Table<V>::ExportWaiting() const {
+  std::vector<std::shared_ptr<const WaitingRecords>> waiting;
+  SharedLock layout(&layout_lock_);
+  for (const auto& bucket : buckets_) {
+    ExclusiveLock lock(&rows_lock_);
+    waiting.push_back(bucket->SaveWaiting());
+  }
+  return waiting;
 }
 
 template <typename V>

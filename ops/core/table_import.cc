@@ -1,6 +1,7 @@
 // Table::Import: rows that come from elsewhere.
 #include <algorithm>
 
+#include "count_sketch.h"
 #include "hash.h"
 #include "table.h"
 
@@ -161,9 +162,21 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
 }
 
 template <typename V>
+Status Table<V>::ReplaceWaiting(const std::function<Status()>& load) {
+  ExclusiveLock layout(&layout_lock_);
+  for (const auto& bucket : buckets_) bucket->filter.reset();
+  admission_.Restore(admission_.state());
+  return load();
+}
+
+template <typename V>
 Status Table<V>::ImportWaiting(int part, int num_parts, const WaitingView& waiting) {
   const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
   const int64_t n = buckets.end - buckets.begin;
+  if (waiting.sketch_cells > 0 && !CountSketch::IsCells(waiting.sketch_cells)) {
+    return Error(Code::kDataLoss, "table '", options_.name, "': a sketch of ",
+                 waiting.sketch_cells, " cells in bucket ", buckets.begin);
+  }
   std::vector<WaitingRecords> records(n);
   for (int64_t i = 0; i < waiting.n; ++i) {
     const int64_t key = waiting.keys[i];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "admission.h"
 #include "initializer.h"
 #include "row_layout.h"
 #include "save_ledger.h"
@@ -70,6 +71,7 @@ struct SaveInfo {
   RowLayout layout;  // Of all rows of the save.
   uint64_t save_id;  // See SavedAs.
   SavedAs parent;    // What a delta is relative to.
+  AdmissionState admission;
 };
 
 }  // namespace estimator_plugin

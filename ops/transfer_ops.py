@@ -13,6 +13,7 @@ import tensorflow as tf
 from .library import load
 
 TableContent = collections.namedtuple("TableContent", "meta bank keys rows counts last_seen")
+WaitingContent = collections.namedtuple("WaitingContent", "keys counts last_seen sketch")
 
 
 def table_new_save(handle, delta=False, name=None):
@@ -104,6 +105,53 @@ def table_import(handle, meta, bank, keys, rows, counts, last_seen, checkpoint="
     return load().ep_table_import(
         handle, checkpoint, meta, bank, keys, rows, counts, last_seen, name=name
     )
+
+
+def table_export_waiting(handle, num_buckets, name=None):
+    """The keys that a table counts and has not admitted yet.
+
+    Make `table_export` depend on it: a key that is admitted in between is in both, and
+    `table_import_waiting` leaves out a key that has a row.
+
+    Args:
+      handle, num_buckets, name: as for `table_export`.
+
+    Returns:
+      WaitingContent(keys, counts, last_seen, sketch) of lists of `num_buckets` vectors: int64 [w],
+      int32 [w], int64 [w] of an exact filter, int32 cells of a sketch; empty where there is none.
+
+    Raises:
+      tf.errors.InvalidArgumentError, tf.errors.FailedPreconditionError: as `table_export`.
+
+    >>> session.run(table_export_waiting(handle, num_buckets=1).keys)
+    [array([], dtype=int64)]
+    """
+    return WaitingContent(
+        *load().ep_table_export_waiting(handle=handle, num_buckets=num_buckets, name=name)
+    )
+
+
+def table_import_waiting(handle, keys, counts, last_seen, sketch, name=None):
+    """Replaces the keys that wait for admission by what `table_export_waiting` gave.
+
+    Args:
+      handle: scalar resource tensor, from `table_handle`; its rows were imported before.
+      keys, counts, last_seen, sketch: as in WaitingContent.
+      name: optional name of the operation.
+
+    Returns:
+      The operation.
+
+    Raises:
+      tf.errors.InvalidArgumentError: when run, the lists are not as long as the table has buckets,
+        or arrays of a bucket differ in length; no key waits then.
+      tf.errors.DataLossError: when run, a key is not of its bucket, or a sketch is of no size that
+        sketches have; no key waits in that bucket and the next ones then.
+      tf.errors.FailedPreconditionError: when run, the table is uninitialized.
+
+    >>> session.run(table_import_waiting(handle, *table_export_waiting(handle, num_buckets=1)))
+    """
+    return load().ep_table_import_waiting(handle, keys, counts, last_seen, sketch, name=name)
 
 
 def has_bundle_ops():

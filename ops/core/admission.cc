@@ -1,8 +1,19 @@
 #include "admission.h"
 
+#include "combined_counts.h"
+#include "count_sketch.h"
+#include "hash.h"
 #include "waiting_keys.h"
 
 namespace estimator_plugin {
+namespace {
+
+template <typename Filter, typename... Arguments>
+std::unique_ptr<AdmissionFilter> MakeUnique(Arguments... arguments) {
+  return std::unique_ptr<AdmissionFilter>(new Filter(arguments...));
+}
+
+}  // namespace
 
 void Admission::Configure(int32_t threshold) {
   if (state_.configured == threshold) return;
@@ -37,12 +48,17 @@ bool Admission::TakeFiltersOutdated() {
   return outdated;
 }
 
-std::unique_ptr<AdmissionFilter> Admission::MakeFilter(int) const {
-  return std::unique_ptr<AdmissionFilter>(new WaitingKeys);
+std::unique_ptr<AdmissionFilter> Admission::MakeFilter(int bucket, int num_buckets) const {
+  if (options_.combined != nullptr) {
+    return MakeCombinedFilter(options_.combined, this, {bucket, BucketShift(num_buckets)});
+  }
+  if (options_.filter == FilterKind::kExact) return MakeUnique<WaitingKeys>();
+  return MakeUnique<CountSketch>(CountSketch::WidthFor(options_.sketch_bytes, num_buckets));
 }
 
-std::unique_ptr<AdmissionFilter> Admission::MakeFilterFor(const WaitingView&) {
-  return std::unique_ptr<AdmissionFilter>(new WaitingKeys);
+std::unique_ptr<AdmissionFilter> Admission::MakeFilterFor(const WaitingView& saved) {
+  if (saved.sketch_cells == 0) return MakeUnique<WaitingKeys>();
+  return MakeUnique<CountSketch>(saved.sketch_cells / CountSketch::kDepth);
 }
 
 Status Admission::SetThreshold(int64_t threshold, int32_t configured) {

@@ -39,9 +39,11 @@ class Admission {
   Counting Begin(const KeyUse& use, bool* first);
   // Whether the filters have to be made anew for the options now. REQUIRES: mutex() is held.
   bool TakeFiltersOutdated();
-  std::unique_ptr<AdmissionFilter> MakeFilter(int num_buckets) const;
+  std::unique_ptr<AdmissionFilter> MakeFilter(int bucket, int num_buckets) const;
   // One that can load what another one saved.
   static std::unique_ptr<AdmissionFilter> MakeFilterFor(const WaitingView& saved);
+  // The record that several tables share, or null. REQUIRES: mutex() is held.
+  CombinedCounts* combined() const { return options_.combined.get(); }
 
   // Positive: the threshold from now on, and counting goes on. 0: counts stand still and the
   // threshold stays. InvalidArgument, without a name, for a negative one.

@@ -24,6 +24,7 @@ struct BucketView {
   const V* values = nullptr;
   const int32_t* counts = nullptr;
   const int64_t* last_seen = nullptr;
+  std::shared_ptr<const WaitingRecords> waiting;  // All of the bucket's; null without a filter.
 };
 
 // Rows to take in, as a checkpoint's bucket holds them, and keys to remove before that.
@@ -49,6 +50,13 @@ struct Bucket {
   static RowStore* NewStore(int64_t width, uint16_t generation) {
     return new RowStore(width * static_cast<int64_t>(sizeof(V)), RowStore::kFirstRangeBytes,
                         generation);
+  }
+
+  std::shared_ptr<const WaitingRecords> SaveWaiting() const {
+    if (filter == nullptr) return nullptr;
+    const auto records = std::make_shared<WaitingRecords>();
+    filter->Save(records.get());
+    return records;
   }
 
   V* row(uint32_t number) const { return reinterpret_cast<V*>(store->row(number)); }

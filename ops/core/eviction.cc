@@ -26,8 +26,8 @@ class OlderThan : public EvictionPolicy {
 
   void Select(const RowStore& store, uint32_t begin, uint32_t end,
               std::vector<uint32_t>* rows) const override {
-    const int64_t* const last_seen = store.last_seen();
-    SelectIf(begin, end, rows, [&](uint32_t row) { return last_seen[row] <= last_; });
+    const RowUse* const uses = store.uses();
+    SelectIf(begin, end, rows, [&](uint32_t row) { return uses[row].last_seen <= last_; });
   }
   int64_t last_waiting() const override { return last_; }
 
@@ -59,7 +59,8 @@ class SmallNorm : public EvictionPolicy {
 enum class Rank { kLastSeen, kCount };
 
 int64_t RankOf(const RowStore& store, Rank rank, uint32_t row) {
-  return rank == Rank::kLastSeen ? store.last_seen()[row] : store.counts()[row];
+  const RowUse& use = store.uses()[row];
+  return rank == Rank::kLastSeen ? use.last_seen : use.count;
 }
 
 // Rows of a lower rank leave, and of those of this rank the ones with lower keys.
@@ -127,8 +128,8 @@ int64_t Truncated(double value) {
 Status MakeEvictionPolicy(const EvictionRule& rule, const EvictedTable& table,
                           std::unique_ptr<EvictionPolicy>* policy) {
   if (!(rule.threshold >= 0)) {
-    return Error(Code::kInvalidArgument, "the threshold of eviction policy '", rule.policy,
-                 "' is ", rule.threshold, "; it must be at least 0");
+    return Error(Code::kInvalidArgument, "the threshold of eviction policy '", rule.policy, "' is ",
+                 rule.threshold, "; it must be at least 0");
   }
   const int64_t whole = Truncated(std::ceil(rule.threshold));
   if (rule.policy == "older_than") {

@@ -15,6 +15,13 @@ constexpr int kHashVersion = 1;
 constexpr int kMaxBuckets = 4096;
 inline bool IsNumBuckets(int64_t n) { return n >= 1 && n <= kMaxBuckets && (n & (n - 1)) == 0; }
 
+// What a hash is shifted by to find its bucket.
+inline int BucketShift(int num_buckets) {
+  int shift = 64;
+  for (int n = num_buckets; n > 1; n /= 2) --shift;
+  return shift;
+}
+
 // SplitMix64's increment and finalizer (Steele, Lea, Flood 2014): a bijection of 64-bit words.
 inline uint64_t MixKey(int64_t key) {
   uint64_t x = static_cast<uint64_t>(key) + 0x9e3779b97f4a7c15ull;

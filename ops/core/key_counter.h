@@ -14,36 +14,36 @@
 
 namespace estimator_plugin {
 
-// One batch of a table's lookup.
-struct CountedBatch {
-  const int64_t* keys;
-  const int64_t* addresses;  // kNoAddress where a key has no row.
-  int64_t n;
-};
-
-// Lives for one lookup. REQUIRES: the table's rows are locked, shared, since before the addresses
+// Lives for one lookup. REQUIRES: the table's rows are locked, shared, since before their addresses
 // were found.
 template <typename V>
 class KeyCounter {
  public:
   using Buckets = std::vector<std::unique_ptr<Bucket<V>>>;
 
-  KeyCounter(const Buckets& buckets, int bucket_shift, Admission* admission, ParallelRunner* runner)
-      : buckets_(buckets), bucket_shift_(bucket_shift), admission_(admission), runner_(runner) {}
+  KeyCounter(const KeyUse& use, const Buckets& buckets, int bucket_shift, Admission* admission);
 
-  // Counts the keys of a batch and leaves in `missing` those that are to get a row.
-  Counting Count(const KeyUse& use, const CountedBatch& batch, std::vector<MissingKey>* missing);
+  // Counts the rows at positions of the batch; kNoAddress is left out.
+  void CountRows(const int64_t* addresses, ShardRange positions);
+  // All of the batch, on `shards` threads.
+  void CountRowsInParallel(const int64_t* addresses, int64_t n, int shards, ParallelRunner* runner);
+
+  // Counts the keys that have a row in the record that several tables share, if there is one.
+  void CountCombined(const int64_t* keys, const int64_t* addresses, int64_t n);
+  // Counts missing keys and leaves those that are to get a row.
+  void CountMissing(std::vector<MissingKey>* missing, ParallelRunner* runner);
+
+  const Counting& counting() const { return counting_; }
 
  private:
-  void StartClock(int64_t now);
+  void StartClock();
   void PrepareFilters();
-  void CountRows(const Counting& counting, const CountedBatch& batch);
-  void CountWaiting(const Counting& counting, std::vector<MissingKey>* missing);
 
   const Buckets& buckets_;
   const int bucket_shift_;
   Admission* const admission_;
-  ParallelRunner* const runner_;
+  Counting counting_;
+  std::vector<RowUse*> uses_;  // By bucket.
 };
 
 }  // namespace estimator_plugin

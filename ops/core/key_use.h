@@ -19,6 +19,13 @@ inline int32_t AddCounts(int32_t count, int64_t added) {
   return static_cast<int32_t>(std::min<int64_t>(count + added, kMaxCount));
 }
 
+// What is known of the use of a row: in one place, as a lookup that counts touches it once a key.
+struct RowUse {
+  int64_t last_seen;
+  int32_t count;
+  int32_t touched;  // Whether a lookup counted it since RowStore::TakeTouched.
+};
+
 enum class FilterKind { kExact, kSketch };
 
 // How a program wants a table's new keys admitted.

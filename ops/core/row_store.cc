@@ -12,13 +12,25 @@ constexpr int64_t kSmallestRangeBytes = int64_t{1} << 20;
 // A huge page is made once its unfilled part is at most this share of the bucket's rows.
 constexpr int64_t kWasteDivisor = 8;
 
-constexpr int64_t kUsageBytes = sizeof(int32_t) + sizeof(int64_t);  // counts, last_seen
+constexpr int64_t kUsageBytes = sizeof(RowUse);
 
 // How far the rows must reach before the huge page that starts at `begin` is made.
 int64_t HugeThreshold(int64_t begin) {
   const int64_t end = begin + kHugePageBytes;
   return std::max(begin, end - end / (kWasteDivisor + 1));
 }
+
+// The huge pages that hold bytes of a row.
+struct PageRange {
+  int64_t begin;
+  int64_t end;
+};
+
+PageRange PagesOf(int64_t row, int64_t row_bytes) {
+  return {row * row_bytes / kHugePageBytes, ((row + 1) * row_bytes - 1) / kHugePageBytes + 1};
+}
+
+int64_t NumPages(const std::vector<bool>& pages) { return static_cast<int64_t>(pages.size()); }
 
 }  // namespace
 
@@ -29,6 +41,10 @@ Status RowStore::Add(int64_t key, uint32_t* row) {
   if (!deferred_.empty() && !pinned()) ReclaimDeferred();
   if (free_rows_.size() > 0) {
     *row = free_rows_.TakeLowest();
+    const PageRange pages = PagesOf(*row, row_bytes_);
+    for (int64_t p = pages.begin; p < std::min(pages.end, NumPages(given_back_)); ++p) {
+      given_back_[p] = false;
+    }
   } else {
     if (used_ == capacity_) EP_RETURN_IF_ERROR(Grow(static_cast<int64_t>(used_) + 1));
     AdviseHugePages((used_ + int64_t{1}) * row_bytes_);
@@ -53,10 +69,7 @@ void RowStore::Append(const int64_t* keys, int64_t n) {
 }
 
 void RowStore::Clear(uint16_t first_generation) {
-  if (has_usage_) {
-    std::fill_n(arrays_.counts, used_, 0);
-    std::fill_n(arrays_.last_seen, used_, 0);
-  }
+  if (has_usage_) std::fill_n(arrays_.uses, used_, RowUse());
   has_usage_ = false;
   touched_ = std::max(touched_, used_);
   used_ = 0;
@@ -66,6 +79,7 @@ void RowStore::Clear(uint16_t first_generation) {
   generations_.clear();
   free_rows_ = FreeRows();
   deferred_.clear();
+  given_back_.clear();
 }
 
 void RowStore::Trim() {
@@ -113,16 +127,27 @@ void RowStore::Free(uint32_t row) {
 
 void RowStore::Recycle(uint32_t row) {
   arrays_.keys[row] = kNoKey;
-  if (has_usage_) {
-    arrays_.counts[row] = 0;
-    arrays_.last_seen[row] = 0;
-  }
+  if (has_usage_) arrays_.uses[row] = RowUse();
   free_rows_.Add(row);
 }
 
 void RowStore::ReclaimDeferred() {
   for (uint32_t row : deferred_) Recycle(row);
   deferred_.clear();
+}
+
+bool RowStore::GiveBackFreed(int most) {
+  given_back_.resize(used_ * row_bytes_ / kHugePageBytes, false);
+  for (int64_t page = 0; most > 0 && page < NumPages(given_back_); ++page) {
+    if (given_back_[page]) continue;
+    const int64_t begin = page * kHugePageBytes / row_bytes_;
+    const int64_t end = ((page + 1) * kHugePageBytes - 1) / row_bytes_ + 1;
+    if (!free_rows_.HasAll(static_cast<uint32_t>(begin), static_cast<uint32_t>(end))) continue;
+    MappedRange::Discard(arrays_.rows + page * kHugePageBytes, kHugePageBytes);
+    given_back_[page] = true;
+    --most;
+  }
+  return most == 0;
 }
 
 Status RowStore::Reserve(int64_t rows) {
@@ -140,10 +165,7 @@ Status RowStore::CopyMetadata(const RowStore& from) {
   EP_RETURN_IF_ERROR(Reserve(from.used_));
   std::copy_n(from.arrays_.keys, from.used_, arrays_.keys);
   live_bits_ = from.live_bits_;
-  if (from.has_usage_) {
-    std::copy_n(from.arrays_.counts, from.used_, arrays_.counts);
-    std::copy_n(from.arrays_.last_seen, from.used_, arrays_.last_seen);
-  }
+  if (from.has_usage_) std::copy_n(from.arrays_.uses, from.used_, arrays_.uses);
   has_usage_ = from.has_usage_;
   used_ = from.used_;
   live_ = from.live_;
@@ -167,20 +189,32 @@ std::shared_ptr<const void> RowStore::Pin() const {
 
 void RowStore::SetUsage(uint32_t row, int32_t count, int64_t last_seen) {
   if (count == 0 && last_seen == 0 && !has_usage_) return;
-  arrays_.counts[row] = count;
-  arrays_.last_seen[row] = last_seen;
+  arrays_.uses[row].count = count;
+  arrays_.uses[row].last_seen = last_seen;
   has_usage_ = true;
+}
+
+std::vector<uint32_t> RowStore::TakeTouched() {
+  std::vector<uint32_t> rows;
+  for (uint32_t row = 0; has_usage_ && row < used_; ++row) {
+    if (arrays_.uses[row].touched == 0) continue;
+    arrays_.uses[row].touched = 0;
+    if (IsLive(row)) rows.push_back(row);
+  }
+  return rows;
 }
 
 int64_t RowStore::bytes() const {
   const int64_t usage = has_usage_ ? kUsageBytes : 0;
+  const int64_t given_back = std::count(given_back_.begin(), given_back_.end(), true);
   return used_ * (row_bytes_ + kMetadataBytes - kUsageBytes + usage) + free_rows_.bytes() +
-         static_cast<int64_t>(generations_.capacity() * sizeof(uint16_t));
+         static_cast<int64_t>(generations_.capacity() * sizeof(uint16_t)) -
+         given_back * kHugePageBytes;
 }
 
 int64_t RowStore::RangeBytes(int64_t capacity) const {
   // Every array starts on a page of its own, the rows on a huge page.
-  return capacity * (row_bytes_ + kMetadataBytes) + 4 * kPageBytes + kHugePageBytes;
+  return capacity * (row_bytes_ + kMetadataBytes) + 3 * kPageBytes + kHugePageBytes;
 }
 
 RowStore::Arrays RowStore::Place(char* base, int64_t capacity) const {
@@ -188,10 +222,8 @@ RowStore::Arrays RowStore::Place(char* base, int64_t capacity) const {
   int64_t at = 0;
   arrays.keys = reinterpret_cast<int64_t*>(base + at);
   at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kPageBytes);
-  arrays.counts = reinterpret_cast<int32_t*>(base + at);
-  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int32_t)), kPageBytes);
-  arrays.last_seen = reinterpret_cast<int64_t*>(base + at);
-  at = RoundUp(at + capacity * static_cast<int64_t>(sizeof(int64_t)), kHugePageBytes);
+  arrays.uses = reinterpret_cast<RowUse*>(base + at);
+  at = RoundUp(at + capacity * kUsageBytes, kHugePageBytes);
   arrays.rows = base + at;
   return arrays;
 }
@@ -233,15 +265,17 @@ void RowStore::MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity) {
     }
   };
   move(arrays_.keys, to.keys, sizeof(int64_t));
-  move(arrays_.counts, to.counts, sizeof(int32_t));
-  move(arrays_.last_seen, to.last_seen, sizeof(int64_t));
+  if (has_usage_) move(arrays_.uses, to.uses, kUsageBytes);
   move(arrays_.rows, to.rows, row_bytes_);
   range_ = std::move(range);
   pins_ = std::make_shared<std::atomic<int64_t>>(0);
   arrays_ = to;
   capacity_ = capacity;
   // The views that kept rows from being reused hold the old range, not this one.
-  if (copy) ReclaimDeferred();
+  if (copy) {
+    ReclaimDeferred();
+    given_back_.clear();  // The copy has touched all pages.
+  }
   SkipHugePages();
 }
 

@@ -1,5 +1,5 @@
-// The rows of one bucket: parallel arrays (keys, counts, last-seen times, rows) in one
-// reserved range of virtual memory that is committed by use. Growing copies no row and moves no
+// The rows of one bucket: parallel arrays (keys, what is known of their use, rows) in one reserved
+// range of virtual memory that is committed by use. Growing copies no row and moves no
 // address; when the range is full the mapping moves into one twice as large.
 //
 // Thread-compatible: the bucket's lock guards it.
@@ -21,8 +21,7 @@ namespace estimator_plugin {
 class RowStore {
  public:
   static constexpr int64_t kFirstRangeBytes = int64_t{1} << 30;
-  // Of a row's key, count and last-seen time.
-  static constexpr int64_t kMetadataBytes = 2 * sizeof(int64_t) + sizeof(int32_t);
+  static constexpr int64_t kMetadataBytes = sizeof(int64_t) + sizeof(RowUse);
 
   // `first_range_bytes` of address space are reserved at first. Rows begin with the generation
   // `first_generation`, another one than those of an older store whose addresses may be around.
@@ -32,8 +31,8 @@ class RowStore {
         first_range_bytes_(first_range_bytes),
         first_generation_(first_generation) {}
 
-  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT initialised;
-  // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
+  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT
+  // initialised; its count and last-seen time are zero. ResourceExhausted when memory is out.
   Status Add(int64_t key, uint32_t* row);
 
   // `n` new rows at the end, in the order of `keys`. REQUIRES: Reserve made room for them.
@@ -47,6 +46,9 @@ class RowStore {
   // Frees a live row: its generation goes up. While a view is alive it stays as it is and becomes
   // reusable afterwards.
   void Free(uint32_t row);
+
+  // Gives back at most `most` huge pages whose rows are all free; whether that was the limit.
+  bool GiveBackFreed(int most);
 
   // Makes room for `rows` rows in all, so that a bulk load commits huge pages at once.
   Status Reserve(int64_t rows);
@@ -85,8 +87,9 @@ class RowStore {
     return arrays_.rows + static_cast<int64_t>(index) * row_bytes_;
   }
   int64_t* keys() const { return arrays_.keys; }
-  int32_t* counts() const { return arrays_.counts; }
-  int64_t* last_seen() const { return arrays_.last_seen; }
+  // By row; all zeros, which take no memory, unless has_usage().
+  RowUse* uses() const { return arrays_.uses; }
+  bool has_usage() const { return has_usage_; }
 
   // Whether a view is alive. Acquire: what its last holder read happened before a row is reused.
   bool pinned() const { return pins_ != nullptr && pins_->load(std::memory_order_acquire) > 0; }
@@ -98,13 +101,11 @@ class RowStore {
   void SetUsage(uint32_t row, int32_t count, int64_t last_seen);
   // Adds to the count of a row whose usage was set.
   void CountUse(uint32_t row, int32_t added) {
-    if (added > 0) SetUsage(row, AddCounts(counts()[row], added), last_seen()[row]);
+    if (added > 0) SetUsage(row, AddCounts(uses()[row].count, added), uses()[row].last_seen);
   }
-  // Counts and times are about to be written through counts() and last_seen().
-  void KeepUsage() { has_usage_ = range_ != nullptr; }
-
-  // Whether a count or time that is not zero was ever set.
-  bool has_usage() const { return has_usage_; }
+  void KeepUsage() { has_usage_ = range_ != nullptr; }  // Before writing through uses().
+  // The rows that were touched since the last call, in order.
+  std::vector<uint32_t> TakeTouched();
 
   // Memory in use, metadata included.
   int64_t bytes() const;
@@ -112,8 +113,7 @@ class RowStore {
  private:
   struct Arrays {
     int64_t* keys = nullptr;
-    int32_t* counts = nullptr;
-    int64_t* last_seen = nullptr;
+    RowUse* uses = nullptr;
     char* rows = nullptr;
   };
 
@@ -142,6 +142,7 @@ class RowStore {
   std::vector<uint16_t> generations_;  // Empty until a row is freed.
   FreeRows free_rows_;
   std::vector<uint32_t> deferred_;  // Freed while a view was alive.
+  std::vector<bool> given_back_;    // By huge page of the rows.
 };
 
 }  // namespace estimator_plugin

@@ -7,12 +7,6 @@
 namespace estimator_plugin {
 namespace {
 
-int BucketShift(int num_buckets) {
-  int shift = 64;
-  for (int n = num_buckets; n > 1; n /= 2) --shift;
-  return shift;
-}
-
 Status CheckOptions(const TableOptions& options) {
   if (options.dim < 1 || options.dim > kMaxDim) {
     return Error(Code::kInvalidArgument, "table '", options.name, "': dim is ", options.dim,

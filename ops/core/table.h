@@ -39,8 +39,7 @@ class Table {
   const TableOptions& options() const { return options_; }
   int64_t dim() const { return options_.dim; }
 
-  // The matrix behind initializer kind "bank": [bank_rows, dim]. REQUIRES: called before rows are
-  // inserted with that kind.
+  // The matrix behind initializer kind "bank", [bank_rows, dim]: before rows are inserted.
   Status SetInitializerBank(const V* bank, int64_t bank_rows);
   const std::vector<V>& initializer_bank() const { return bank_; }
 
@@ -64,12 +63,9 @@ class Table {
 
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
-
   // Removes the rows that `rule` selects, few at a time: training goes on meanwhile.
   Status Evict(const EvictionRule& rule, int64_t* evicted);
-
-  // Removes everything and gives the memory back (when the last view of it is gone).
-  Status Clear();
+  Status Clear();  // Removes everything and gives the memory back, once no view of it is alive.
 
   // Describes a save of the table. FailedPrecondition for a delta unless can_save_delta().
   Status PlanSave(SaveKind kind, SaveInfo* info) const;
@@ -89,17 +85,20 @@ class Table {
   SavedAs base() const { return saves_.base(); }
 
   // Replaces the whole content: drops all rows, takes over `layout`, then calls load_part(i) for
-  // each part with buckets of its own, in parallel, which calls ImportRows for part i alone. `saved`
-  // is the checkpoint that the table goes on from, if any; else all rows count as changed. After an
-  // error the table is empty. REQUIRES: num_parts divides the number of buckets.
+  // each part with buckets of its own, in parallel, which calls ImportRows for part i alone.
+  // `saved` is the checkpoint that the table goes on from, if any; else all rows count as changed.
+  // After an error the table is empty. REQUIRES: num_parts divides the number of buckets.
   Status Import(const RowLayout& layout, const SavedAs& saved, int num_parts,
                 ParallelRunner* runner, const std::function<Status(int)>& load_part);
   // Takes in rows of part `part` of `num_parts`, which are equal ranges of buckets: a row that is
   // there is replaced, one of another partition left out. REQUIRES: within Import, oldest rows
   // first. DataLoss for a key of another part or kNoKey, and in an empty part for one that repeats.
   Status ImportRows(int part, int num_parts, const ImportedRows<V>& rows);
-  // Keys of a part that wait for admission. REQUIRES: within Import, after ImportRows.
+  // Keys of a part that wait for admission. REQUIRES: as ImportRows and after it; or within
+  // ReplaceWaiting, which forgets all keys that wait and then calls `load`.
   Status ImportWaiting(int part, int num_parts, const WaitingView& waiting);
+  Status ReplaceWaiting(const std::function<Status()>& load);
+  std::vector<std::shared_ptr<const WaitingRecords>> ExportWaiting() const;  // By bucket.
 
   Admission* admission() { return &admission_; }
   RowLayout layout() const;
@@ -132,7 +131,6 @@ class Table {
   int bucket_shift_ = 64;
   std::vector<V> bank_;
   std::unique_ptr<Initializer<V>> initializer_;
-
   mutable RwLock layout_lock_;  // Guards layout_ and which buckets there are.
   mutable RwLock rows_lock_;    // Taken after layout_lock_. Guards what is in the buckets.
   RowLayout layout_;

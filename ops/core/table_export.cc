@@ -71,6 +71,7 @@ BucketView<V> CopyRows(const Bucket<V>& bucket, const Layouts& layouts,
       const uint32_t ahead = rows[i + kRowsAhead];
       PrefetchBytes(store.row(ahead), store.row_bytes());
       __builtin_prefetch(store.keys() + ahead);
+      if (has_usage) __builtin_prefetch(store.uses() + ahead);
     }
     const uint32_t row = rows[i];
     keys[i] = store.keys()[row];
@@ -79,8 +80,8 @@ BucketView<V> CopyRows(const Bucket<V>& bucket, const Layouts& layouts,
     } else {
       ConvertRow(layouts.mine, bucket.row(row), layouts.saved, values + i * width);
     }
-    counts[i] = has_usage ? store.counts()[row] : 0;
-    last_seen[i] = has_usage ? store.last_seen()[row] : 0;
+    counts[i] = has_usage ? store.uses()[row].count : 0;
+    last_seen[i] = has_usage ? store.uses()[row].last_seen : 0;
   }
   BucketView<V> view;
   view.rows = n;
@@ -101,21 +102,42 @@ std::vector<uint32_t> LiveRowsOf(const RowStore& store) {
   return rows;
 }
 
+// What a view of all rows keeps alive: the rows, and copies of their counts and times.
+struct PinnedRows {
+  std::shared_ptr<const void> rows;
+  std::shared_ptr<MappedRange> uses;
+};
+
 // All rows: in place, unless freed ones lie among them or they have other slots than the save.
 template <typename V>
-BucketView<V> ViewRows(const Bucket<V>& bucket, const Layouts& layouts) {
+Status ViewRows(const Bucket<V>& bucket, const Layouts& layouts, BucketView<V>* view) {
   const RowStore& store = *bucket.store;
   if (store.live() != store.used() || !layouts.same()) {
-    return CopyRows(bucket, layouts, LiveRowsOf(store));
+    *view = CopyRows(bucket, layouts, LiveRowsOf(store));
+    return Status();
   }
-  BucketView<V> view;
-  view.owner = store.Pin();
-  view.rows = store.live();
-  view.keys = store.keys();
-  view.values = bucket.row(0);
-  view.counts = store.counts();
-  view.last_seen = store.last_seen();
-  return view;
+  const int64_t n = store.live();
+  const int64_t count_bytes = RoundUp(n * static_cast<int64_t>(sizeof(int32_t)), kPageBytes);
+  const auto owner = std::make_shared<PinnedRows>();
+  owner->rows = store.Pin();
+  owner->uses = MappedRange::Reserve(count_bytes + n * static_cast<int64_t>(sizeof(int64_t)));
+  if (owner->uses == nullptr) {
+    return Error(Code::kResourceExhausted, "no memory for the counts of ", n, " rows");
+  }
+  int32_t* const counts = reinterpret_cast<int32_t*>(owner->uses->base());
+  int64_t* const last_seen = reinterpret_cast<int64_t*>(owner->uses->base() + count_bytes);
+  for (int64_t r = 0; store.has_usage() && r < n; ++r) {  // Else zeros, which take no memory.
+    counts[r] = store.uses()[r].count;
+    last_seen[r] = store.uses()[r].last_seen;
+  }
+  *view = BucketView<V>();
+  view->rows = n;
+  view->keys = store.keys();
+  view->values = bucket.row(0);
+  view->counts = counts;
+  view->last_seen = last_seen;
+  view->owner = owner;
+  return Status();
 }
 
 // What one bucket gives to a save.
@@ -125,10 +147,21 @@ struct BucketPart {
   std::vector<int64_t> removed;
 };
 
+// Lookups mark the rows they count in the store; a save makes changes of them.
 template <typename V>
-BucketPart<V> TakeAll(Bucket<V>* bucket, const Layouts& layouts) {
+void CaptureChanges(Bucket<V>* bucket) {
+  for (uint32_t row : bucket->store->TakeTouched()) bucket->changes.MarkChanged(row);
   bucket->changes.Capture();
-  return {ViewRows(*bucket, layouts), {}};
+}
+
+template <typename V>
+Status TakeAll(Bucket<V>* bucket, const Layouts& layouts, std::vector<BucketPart<V>>* parts) {
+  CaptureChanges(bucket);
+  parts->emplace_back();
+  BucketView<V>* const view = &parts->back().view;
+  EP_RETURN_IF_ERROR(ViewRows(*bucket, layouts, view));
+  view->waiting = bucket->SaveWaiting();
+  return Status();
 }
 
 // Captures the changes of buckets from the front of `range` on, until they are worth copying, and
@@ -140,7 +173,7 @@ std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<
   std::vector<std::vector<uint32_t>> rows;
   int64_t bytes = 0;
   for (int64_t b = range.begin; b < range.end && bytes < kCopiedAtOnce; ++b) {
-    buckets[b]->changes.Capture();
+    CaptureChanges(buckets[b].get());
     rows.push_back(buckets[b]->changes.CapturedRows());
     bytes += static_cast<int64_t>(rows.back().size()) * buckets[b]->store->row_bytes();
   }
@@ -148,6 +181,7 @@ std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<
   runner->Run(static_cast<int>(rows.size()), [&](int i) {
     const Bucket<V>& bucket = *buckets[range.begin + i];
     parts[i] = {CopyRows(bucket, layouts, rows[i]), bucket.changes.captured_removals()};
+    parts[i].view.waiting = bucket.SaveWaiting();
   });
   return parts;
 }
@@ -195,7 +229,7 @@ Status Table<V>::PlanSave(SaveKind kind, SaveInfo* info) const {
     return Error(Code::kFailedPrecondition, "table '", options_.name,
                  "' has no whole checkpoint that all changes since are known of; save a full one");
   }
-  *info = {kind, layout(), DrawSaveId(), delta ? saves_.base() : SavedAs()};
+  *info = {kind, layout(), DrawSaveId(), delta ? saves_.base() : SavedAs(), admission_.state()};
   return Status();
 }
 
@@ -219,7 +253,7 @@ Status Table<V>::Export(const SaveInfo& info, const VisitBucket& visit, Parallel
       if (delta) {
         parts = TakeChanges(buckets_, {b, owned.end}, layouts, runner == nullptr ? &here : runner);
       } else {
-        parts.push_back(TakeAll(buckets_[b].get(), layouts));
+        EP_RETURN_IF_ERROR(TakeAll(buckets_[b].get(), layouts, &parts));
       }
     }
     for (BucketPart<V>& part : parts) {
@@ -228,6 +262,18 @@ Status Table<V>::Export(const SaveInfo& info, const VisitBucket& visit, Parallel
     }
   }
   return Status();
+}
+
+template <typename V>
+std::vector<std::shared_ptr<const WaitingRecords>> Table<V>::ExportWaiting() const {
+  std::vector<std::shared_ptr<const WaitingRecords>> waiting;
+  SharedLock layout(&layout_lock_);
+  const ShardRange owned = options_.owned_buckets();
+  for (int64_t b = owned.begin; b < owned.end; ++b) {
+    ExclusiveLock lock(&rows_lock_);
+    waiting.push_back(buckets_[b]->SaveWaiting());
+  }
+  return waiting;
 }
 
 template <typename V>

@@ -1,6 +1,7 @@
 // Table::Import: rows that come from elsewhere.
 #include <algorithm>
 
+#include "count_sketch.h"
 #include "hash.h"
 #include "table.h"
 
@@ -85,7 +86,8 @@ void Table<V>::ReuseBuckets(bool same_width) {
     bucket.changes = ChangeLog();
     bucket.filter.reset();
     if (same_width && !bucket.store->pinned()) {
-      bucket.store->Clear(generation_);  // Fresh pages would cost as much as the rows to be read into them.
+      bucket.store->Clear(
+          generation_);  // Fresh pages would cost as much as the rows to be read into them.
     } else {
       bucket.store.reset(Bucket<V>::NewStore(layout_.width(), generation_));
     }
@@ -167,28 +169,42 @@ Status Table<V>::ImportRows(int part, int num_parts, const ImportedRows<V>& rows
 }
 
 template <typename V>
+Status Table<V>::ReplaceWaiting(const std::function<Status()>& load) {
+  ExclusiveLock layout(&layout_lock_);
+  for (const auto& bucket : buckets_) bucket->filter.reset();
+  admission_.Restore(admission_.state());
+  return load();
+}
+
+template <typename V>
 Status Table<V>::ImportWaiting(int part, int num_parts, const WaitingView& waiting) {
   const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
-  const int64_t n = buckets.end - buckets.begin;
-  std::vector<WaitingRecords> records(n);
+  const ShardRange owned = options_.owned_buckets();
+  if (waiting.sketch_cells > 0 && !CountSketch::IsCells(waiting.sketch_cells)) {
+    return Error(Code::kDataLoss, "table '", options_.name, "': a sketch of ", waiting.sketch_cells,
+                 " cells in bucket ", buckets.begin);
+  }
+  std::vector<WaitingRecords> records(buckets.end - buckets.begin);
   for (int64_t i = 0; i < waiting.n; ++i) {
     const int64_t key = waiting.keys[i];
     const int number = BucketOfHash(MixKey(key), bucket_shift_);
     if (key == kNoKey || number < buckets.begin || number >= buckets.end) {
       return MisplacedKey(options_, key, buckets);
     }
+    if (number < owned.begin || number >= owned.end) continue;  // Another partition's.
     if (buckets_[number]->index.Find(key, MixKey(key)) != kNoRow) continue;
     WaitingRecords& of_bucket = records[number - buckets.begin];
     of_bucket.keys.push_back(key);
     of_bucket.counts.push_back(waiting.counts[i]);
     of_bucket.last_seen.push_back(waiting.last_seen[i]);
   }
-  for (int64_t i = 0; i < n; ++i) {
-    WaitingView view = records[i].view();
+  const int64_t end = std::min(buckets.end, owned.end);
+  for (int64_t b = std::max(buckets.begin, owned.begin); b < end; ++b) {
+    WaitingView view = records[b - buckets.begin].view();
     view.sketch_cells = waiting.sketch_cells;
     view.sketch = waiting.sketch;
     if (view.n == 0 && view.sketch_cells == 0) continue;
-    Bucket<V>& bucket = *buckets_[buckets.begin + i];
+    Bucket<V>& bucket = *buckets_[b];
     if (bucket.filter == nullptr) bucket.filter = Admission::MakeFilterFor(view);
     bucket.filter->Load(view);
   }

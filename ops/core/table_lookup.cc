@@ -18,6 +18,8 @@ constexpr int64_t kGrain = 4096;
 // How many keys ahead a cache line is asked for: enough to cover a miss, few enough to stay cached.
 constexpr int64_t kAhead = 12;
 constexpr int64_t kRing = 32;  // A power of two above 2 * kAhead.
+// Keys that are probed before their rows are counted, while what was asked for is in the cache.
+constexpr int64_t kCountedAtOnce = 1024;
 // What probing needs to know of a bucket.
 template <typename V>
 struct BucketReader {
@@ -25,6 +27,7 @@ struct BucketReader {
   const V* rows;
   const uint16_t* generations;  // Null while all rows have the first one.
   int64_t first_address;        // Of row 0 in its first generation.
+  const RowUse* uses;           // Null unless they are about to be counted.
 };
 
 template <typename V>
@@ -98,6 +101,7 @@ class Prober {
     sources_[i % kRing] = source;
     if (kCopies) PrefetchBytes(source, bytes_);
     if (bucket.generations != nullptr) __builtin_prefetch(bucket.generations + row);
+    if (bucket.uses != nullptr) __builtin_prefetch(bucket.uses + row, 1);
   }
 
   void CopyRow(int64_t i) {
@@ -149,6 +153,27 @@ void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* resu
   }
 }
 
+// Probes all keys, and counts the rows that they have unless `counter` is null.
+template <typename V>
+std::vector<ProbeResult> ProbeAll(const LookupBatch<V>& batch, int64_t n, KeyCounter<V>* counter,
+                                  ParallelRunner* runner) {
+  const int shards = ShardsFor(*runner, n, kGrain);
+  std::vector<ProbeResult> results(shards);
+  if (shards == 1 && counter != nullptr) {
+    for (int64_t begin = 0; begin < n; begin += kCountedAtOnce) {
+      const ShardRange range = {begin, std::min(n, begin + kCountedAtOnce)};
+      ProbeRange(batch, range, &results[0]);
+      counter->CountRows(batch.addresses, range);
+    }
+    return results;
+  }
+  runner->Run(shards, [&](int shard) {
+    ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
+  });
+  if (counter != nullptr) counter->CountRowsInParallel(batch.addresses, n, shards, runner);
+  return results;
+}
+
 }  // namespace
 
 template <typename V>
@@ -166,27 +191,28 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
   batch.default_row = default_row == nullptr ? zeros.data() : default_row;
   batch.addresses = addresses;
   batch.embeddings = embeddings;
-  const int shards = ShardsFor(*runner, n, kGrain);
-  std::vector<ProbeResult> results(shards);
   std::vector<MissingKey> missing;
   Counting counting;
   {
     SharedLock rows(&rows_lock_);
+    std::unique_ptr<KeyCounter<V>> counter;
+    if (use != nullptr) {
+      counter.reset(new KeyCounter<V>(*use, buckets_, bucket_shift_, &admission_));
+      counting = counter->counting();
+    }
     for (size_t b = 0; b < buckets_.size(); ++b) {
       const RowStore& store = *buckets_[b]->store;
       const int64_t first = MakeAddress(static_cast<int>(b), 0, store.first_generation());
-      batch.buckets.push_back(
-          {buckets_[b]->index.reader(), buckets_[b]->row(0), store.generations(), first});
+      batch.buckets.push_back({buckets_[b]->index.reader(), buckets_[b]->row(0),
+                               store.generations(), first,
+                               use == nullptr ? nullptr : store.uses()});
       batch.has_generations |= store.generations() != nullptr;
     }
-    runner->Run(shards, [&](int shard) {
-      ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
-    });
-    CollectMissing(results, &missing, &counters_);
+    CollectMissing(ProbeAll(batch, n, counter.get(), runner), &missing, &counters_);
     if (use != nullptr) {
       const int64_t asked = static_cast<int64_t>(missing.size());
-      KeyCounter<V> counter(buckets_, bucket_shift_, &admission_, runner);
-      counting = counter.Count(*use, {keys, addresses, n}, &missing);
+      counter->CountCombined(keys, addresses, n);
+      counter->CountMissing(&missing, runner);
       counters_.keys_refused += asked - static_cast<int64_t>(missing.size());
     }
   }

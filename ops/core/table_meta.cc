@@ -70,6 +70,8 @@ class FieldReader {
     }
   }
 
+  bool Has(const std::string& name) const { return fields_.count(name) > 0; }
+
   std::string Text(const std::string& name) {
     const auto field = fields_.find(name);
     if (field == fields_.end()) {
@@ -105,6 +107,18 @@ class FieldReader {
   std::string error_;
 };
 
+// What tables had no word for before they admitted keys.
+void ReadAdmission(FieldReader* fields, AdmissionState* state) {
+  fields->Read("clock", &state->clock);
+  fields->Read("access_threshold", &state->threshold);
+  fields->Read("configured_threshold", &state->configured);
+  fields->Read("frozen", &state->frozen);
+  if (state->clock < kNoClock || state->threshold < kNoThreshold ||
+      state->configured < kNoThreshold) {
+    fields->Fail("a clock or threshold is below -1");
+  }
+}
+
 }  // namespace
 
 std::string SerializeTableMeta(const TableMeta& meta) {
@@ -123,7 +137,10 @@ std::string SerializeTableMeta(const TableMeta& meta) {
       << "\nnum_buckets=" << meta.num_buckets << "\ndim=" << meta.layout.dim << "\nslots=" << slots
       << "\ninitializer=" << meta.initializer.kind << "\ninitializer_arguments=" << arguments
       << "\nseed=" << meta.initializer.seed << "\nsave_id=" << meta.save_id
-      << "\nparent=" << meta.parent << "\nparent_id=" << meta.parent_id << "\n";
+      << "\nparent=" << meta.parent << "\nparent_id=" << meta.parent_id
+      << "\nclock=" << meta.admission.clock << "\naccess_threshold=" << meta.admission.threshold
+      << "\nconfigured_threshold=" << meta.admission.configured
+      << "\nfrozen=" << meta.admission.frozen << "\n";
   return out.str();
 }
 
@@ -164,6 +181,7 @@ Status ParseTableMeta(const std::string& text, TableMeta* meta) {
   fields.Read("save_id", &parsed.save_id);
   parsed.parent = fields.Text("parent");
   fields.Read("parent_id", &parsed.parent_id);
+  if (fields.Has("clock")) ReadAdmission(&fields, &parsed.admission);
   EP_RETURN_IF_ERROR(fields.status());
   *meta = parsed;
   return Status();

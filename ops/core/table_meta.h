@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "admission.h"
 #include "initializer.h"
 #include "row_layout.h"
 #include "status.h"
@@ -25,6 +26,7 @@ struct TableMeta {
   uint64_t save_id = 0;    // See SavedAs.
   std::string parent;      // The checkpoint a delta is relative to, in the same directory; else "".
   uint64_t parent_id = 0;  // Its save_id.
+  AdmissionState admission;  // As it starts where a checkpoint says nothing of it.
 
   bool is_delta() const { return !parent.empty(); }
 };
@@ -37,7 +39,8 @@ Status ParseTableMeta(const std::string& text, TableMeta* meta);
 // The tensor names of a table in a checkpoint. Nothing else spells them.
 std::string MetaTensorName(const std::string& table);
 std::string BankTensorName(const std::string& table);
-// `array` is one of "keys", "rows", "counts", "last_seen", and in a delta "removed".
+// `array` is one of "keys", "rows", "counts", "last_seen", in a delta "removed", and for keys that
+// wait for admission "waiting_keys", "waiting_counts", "waiting_last_seen" or "sketch".
 std::string BucketTensorName(const std::string& table, int bucket, const char* array);
 
 }  // namespace estimator_plugin

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "admission.h"
 #include "initializer.h"
 #include "parallel.h"
 #include "row_layout.h"
@@ -67,7 +68,7 @@ struct UpdateResult {
   int64_t updated_rows = 0;
   // Rows left alone because their summed gradient was not finite.
   int64_t skipped_rows = 0;
-  int64_t stale_rows = 0;  // Left out because the row was freed after the lookup.
+  int64_t stale_rows = 0;      // Left out because the row was freed after the lookup.
   bool slots_changed = false;  // Rows had another optimizer's slots; those it lacks are fresh.
 };
 
@@ -79,6 +80,7 @@ struct SaveInfo {
   RowLayout layout;  // Of all rows of the save.
   uint64_t save_id;  // See SavedAs.
   SavedAs parent;    // What a delta is relative to.
+  AdmissionState admission;
 };
 
 }  // namespace estimator_plugin

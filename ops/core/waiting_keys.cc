@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kAhead = 8;
 constexpr size_t kSmallest = 16;
 
-// At most two thirds of the places are used.
+// A power of two: at most two thirds of the places are used.
 size_t CapacityFor(int64_t size) {
   size_t capacity = kSmallest;
   while (2 * capacity < 3 * static_cast<size_t>(size)) capacity *= 2;
@@ -28,8 +28,8 @@ size_t WaitingKeys::Place(int64_t key) const {
   return at;
 }
 
-void WaitingKeys::Rebuild(size_t capacity) {
-  std::vector<Record> old(capacity, Record{kNoKey, 0, 0});
+void WaitingKeys::Rebuild(int64_t size) {
+  std::vector<Record> old(CapacityFor(size), Record{kNoKey, 0, 0});
   records_.swap(old);
   for (const Record& record : old) {
     if (record.key != kNoKey) records_[Place(record.key)] = record;
@@ -37,19 +37,23 @@ void WaitingKeys::Rebuild(size_t capacity) {
 }
 
 void WaitingKeys::Reserve(int64_t size) {
-  if (CapacityFor(size) > records_.size()) Rebuild(CapacityFor(size));
+  if (2 * records_.size() < 3 * static_cast<size_t>(size)) Rebuild(size);
 }
 
-void WaitingKeys::Add(int64_t key, int32_t count, int64_t now) {
+WaitingKeys::Record* WaitingKeys::FindOrAdd(int64_t key) {
   Reserve(size_ + 1);
-  Record& record = records_[Place(key)];
-  if (record.key == kNoKey) {
-    record = {key, now, count};
+  Record* const record = &records_[Place(key)];
+  if (record->key == kNoKey) {
+    *record = {key, 0, 0};
     ++size_;
-  } else {
-    record.count = AddCounts(record.count, count);
-    record.last_seen = std::max(record.last_seen, now);
   }
+  return record;
+}
+
+void WaitingKeys::Raise(int64_t key, int32_t count, int64_t last_seen) {
+  Record* const record = FindOrAdd(key);
+  record->count = std::max(record->count, count);
+  record->last_seen = std::max(record->last_seen, last_seen);
 }
 
 void WaitingKeys::Count(const MissingKey* keys, int64_t n, const Counting& counting) {
@@ -58,7 +62,9 @@ void WaitingKeys::Count(const MissingKey* keys, int64_t n, const Counting& count
       const size_t home = MixKey(keys[i + kAhead].key) & (records_.size() - 1);
       __builtin_prefetch(&records_[home], 1);
     }
-    Add(keys[i].key, counting.Added(keys[i].position), counting.now);
+    Record* const record = FindOrAdd(keys[i].key);
+    record->count = AddCounts(record->count, counting.Added(keys[i].position));
+    record->last_seen = std::max(record->last_seen, counting.now);
   }
 }
 
@@ -87,32 +93,19 @@ int32_t WaitingKeys::Take(int64_t key) {
 }
 
 int64_t WaitingKeys::RemoveOlder(int64_t last) {
-  int64_t removed = 0;
-  for (Record& record : records_) {
-    if (record.key == kNoKey || record.last_seen > last) continue;
-    record.key = kNoKey;
-    ++removed;
-  }
-  size_ -= removed;
-  if (removed > 0) Rebuild(CapacityFor(size_));
-  return removed;
+  return RemoveIf([last](int64_t, int64_t last_seen) { return last_seen <= last; });
 }
 
 void WaitingKeys::Save(WaitingRecords* records) const {
   records->keys.reserve(size_);
   records->counts.reserve(size_);
   records->last_seen.reserve(size_);
-  for (const Record& record : records_) {
-    if (record.key == kNoKey) continue;
-    records->keys.push_back(record.key);
-    records->counts.push_back(record.count);
-    records->last_seen.push_back(record.last_seen);
-  }
+  SaveIf([](int64_t) { return true; }, records);
 }
 
 void WaitingKeys::Load(const WaitingView& saved) {
   Reserve(size_ + saved.n);
-  for (int64_t i = 0; i < saved.n; ++i) Add(saved.keys[i], saved.counts[i], saved.last_seen[i]);
+  for (int64_t i = 0; i < saved.n; ++i) Raise(saved.keys[i], saved.counts[i], saved.last_seen[i]);
 }
 
 }  // namespace estimator_plugin

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "address.h"
 #include "admission_filter.h"
 
 namespace estimator_plugin {
@@ -24,8 +25,31 @@ class WaitingKeys : public AdmissionFilter {
   void Save(WaitingRecords* records) const override;
   void Load(const WaitingView& saved) override;
 
-  // Adds to the count of one key, which was seen at `now`.
-  void Add(int64_t key, int32_t count, int64_t now);
+  // Gives a key at least this count and time.
+  void Raise(int64_t key, int32_t count, int64_t last_seen);
+  // Forgets the keys for which leaves(key, last_seen) is true; returns how many.
+  template <typename Leaves>
+  int64_t RemoveIf(const Leaves& leaves) {
+    int64_t removed = 0;
+    for (Record& record : records_) {
+      if (record.key == kNoKey || !leaves(record.key, record.last_seen)) continue;
+      record.key = kNoKey;
+      ++removed;
+    }
+    size_ -= removed;
+    if (removed > 0) Rebuild(size_);
+    return removed;
+  }
+  // Saves the keys for which wanted(key) is true.
+  template <typename Wanted>
+  void SaveIf(const Wanted& wanted, WaitingRecords* records) const {
+    for (const Record& record : records_) {
+      if (record.key == kNoKey || !wanted(record.key)) continue;
+      records->keys.push_back(record.key);
+      records->counts.push_back(record.count);
+      records->last_seen.push_back(record.last_seen);
+    }
+  }
 
  private:
   struct Record {
@@ -35,8 +59,9 @@ class WaitingKeys : public AdmissionFilter {
   };
 
   size_t Place(int64_t key) const;  // Of its record, or of the empty place where it would go.
+  Record* FindOrAdd(int64_t key);   // A new record has a count of 0.
   void Reserve(int64_t size);
-  void Rebuild(size_t capacity);
+  void Rebuild(int64_t size);  // For so many records.
 
   std::vector<Record> records_;  // kNoKey where empty; the size is 0 or a power of two.
   int64_t size_ = 0;

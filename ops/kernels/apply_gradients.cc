@@ -133,7 +133,8 @@ class ApplyGradientsByKeyOp : public ApplyGradientsBase {
       EP_RETURN_IF_ERROR(Find(resource, keys[i], OnMissing::kDefault, &(*addresses)[i], runner));
       missing = missing || LacksRow(keys[i], (*addresses)[i]);
     }
-    if (!missing) return Status();
+    // A key that has to be admitted first gets no row here.
+    if (!missing || resource->table()->admission()->filters()) return Status();
     if (updater()->on_non_finite() == OnNonFinite::kReject) {  // An update that fails adds no rows.
       for (const auto& segment : keys) EP_RETURN_IF_ERROR(CheckFiniteByKey(*resource, segment));
     }

@@ -133,6 +133,14 @@ class SaveTablesOp : public BundleKernel {
       if (info.kind == SaveKind::kDelta) {
         named.emplace_back(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
       }
+      if (view.waiting != nullptr) {
+        const WaitingTensors waiting(*view.waiting);
+        for (WaitingArray array : kWaitingArrays) {
+          if (waiting.of(array).NumElements() == 0) continue;
+          named.emplace_back(BucketTensorName(table.name, bucket, NameOf(array)),
+                             waiting.of(array));
+        }
+      }
       return writer->Add(bucket % writer->num_shards(), std::move(named));
     };
     return table.resource->table()->Export(info, visit, runner);

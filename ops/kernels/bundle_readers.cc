@@ -105,6 +105,20 @@ Status BundleReaders::ReadBucket(const std::string& table, int bucket, bool delt
   return Status();
 }
 
+Status BundleReaders::ReadWaiting(const std::string& table, int bucket, WaitingTensors* tensors) {
+  std::unique_ptr<Reader> reader;
+  EP_RETURN_IF_ERROR(Take(table, &reader));
+  for (WaitingArray array : kWaitingArrays) {
+    const std::string name = BucketTensorName(table, bucket, NameOf(array));
+    if (!reader->bundle->Contains(name)) continue;
+    tf::Tensor memory;
+    EP_RETURN_IF_ERROR(
+        InBundle(table, Read(name, DtypeOf(array), 1, reader.get(), &memory, &tensors->of(array))));
+  }
+  Return(std::move(reader));
+  return Status();
+}
+
 }  // namespace estimator_plugin
 
 #endif  // EP_HAS_TENSOR_BUNDLE

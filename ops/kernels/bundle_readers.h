@@ -29,6 +29,9 @@ class BundleReaders {
   using UseBucket = std::function<Status(const RowTensors&, const tf::Tensor& removed)>;
   Status ReadBucket(const std::string& table, int bucket, bool delta, const UseBucket& use);
 
+  // The keys of a bucket that wait for admission; empty tensors where there are none.
+  Status ReadWaiting(const std::string& table, int bucket, WaitingTensors* tensors);
+
   const std::string& prefix() const { return prefix_; }
 
  private:

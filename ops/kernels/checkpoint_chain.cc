@@ -53,6 +53,17 @@ Status LoadPart(TableInCheckpoint* link, ShardRange buckets, const RowLayout& la
   return Status();
 }
 
+// The keys that wait for admission; each link of a chain holds all of them.
+Status LoadWaiting(TableInCheckpoint* link, ShardRange buckets, int part, int num_parts,
+                   TableResource* resource) {
+  for (int64_t bucket = buckets.begin; bucket < buckets.end; ++bucket) {
+    WaitingTensors waiting;
+    EP_RETURN_IF_ERROR(link->ReadWaiting(static_cast<int>(bucket), &waiting));
+    EP_RETURN_IF_ERROR(ImportWaiting(resource, part, num_parts, waiting));
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status TableInCheckpoint::Open(tf::Env* env, const std::string& table, const std::string& prefix,
@@ -111,7 +122,8 @@ Status RestoreTable(tf::Env* env, const std::string& table, const std::string& p
       EP_RETURN_IF_ERROR(LoadPart(link.get(), {bucket, bucket + 1}, link->meta().layout, bucket,
                                   source.num_parts, resource));
     }
-    return Status();
+    return LoadWaiting(chain.back().get(), {bucket, bucket + 1}, bucket, source.num_parts,
+                       resource);
   };
   return resource->Replace(source, runner);
 }
@@ -145,9 +157,9 @@ Status LoadTable(tf::Env* env, const std::string& table, const std::string& pref
       EP_RETURN_IF_ERROR(
           LoadPart(link.get(), buckets, kept(link->meta().layout), part, num_parts, resource));
     }
-    return Status();
+    return LoadWaiting(chain.back().get(), buckets, part, num_parts, resource);
   };
-  return resource->Load(kept(meta.layout), num_parts, runner, load_part);
+  return resource->Load(kept(meta.layout), meta.admission, num_parts, runner, load_part);
 }
 
 }  // namespace estimator_plugin

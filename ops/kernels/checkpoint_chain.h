@@ -30,6 +30,9 @@ class TableInCheckpoint {
   Status ReadBucket(int bucket, const BundleReaders::UseBucket& use) {
     return readers_.ReadBucket(table_, bucket, meta_.is_delta(), use);
   }
+  Status ReadWaiting(int bucket, WaitingTensors* tensors) {
+    return readers_.ReadWaiting(table_, bucket, tensors);
+  }
 
  private:
   TableInCheckpoint(tf::Env* env, const std::string& table, const std::string& prefix)

@@ -47,6 +47,14 @@ tf::Tensor ViewOf(tf::DataType dtype, const tf::TensorShape& shape, const void* 
   return tf::Tensor(dtype, shape, buffer);
 }
 
+template <typename T>
+tf::Tensor VectorTensor(const std::vector<T>& values) {
+  tf::Tensor tensor(tf::DataTypeToEnum<T>::value,
+                    tf::TensorShape({static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), tensor.vec<T>().data());
+  return tensor;
+}
+
 // What Python can decode, whatever text a damaged meta made the message quote.
 std::string AsciiOnly(std::string text) {
   std::replace_if(
@@ -100,6 +108,50 @@ Status ImportTensors(TableResource* resource, int part, int num_parts, const Row
   rows.num_removed = removed.NumElements();
   rows.removed = Int64Data(removed);
   return resource->table()->ImportRows(part, num_parts, rows);
+}
+
+const char* NameOf(WaitingArray array) {
+  static const char* const names[] = {"waiting_keys", "waiting_counts", "waiting_last_seen",
+                                      "sketch"};
+  return names[static_cast<int>(array)];
+}
+
+tf::DataType DtypeOf(WaitingArray array) {
+  static const tf::DataType dtypes[] = {tf::DT_INT64, tf::DT_INT32, tf::DT_INT64, tf::DT_INT32};
+  return dtypes[static_cast<int>(array)];
+}
+
+WaitingTensors::WaitingTensors() {
+  for (WaitingArray array : kWaitingArrays) {
+    of(array) = tf::Tensor(DtypeOf(array), tf::TensorShape({0}));
+  }
+}
+
+WaitingTensors::WaitingTensors(const WaitingRecords& records) {
+  of(WaitingArray::kKeys) = KeysTensor(records.keys);
+  of(WaitingArray::kCounts) = VectorTensor<tf::int32>(records.counts);
+  of(WaitingArray::kLastSeen) = KeysTensor(records.last_seen);
+  of(WaitingArray::kSketch) = VectorTensor<tf::int32>(records.sketch);
+}
+
+Status ImportWaiting(TableResource* resource, int part, int num_parts,
+                     const WaitingTensors& tensors) {
+  const tf::TensorShape& wanted = tensors.of(WaitingArray::kKeys).shape();
+  for (WaitingArray array : kWaitingArrays) {
+    const tf::Tensor& tensor = tensors.of(array);
+    const bool fits = array == WaitingArray::kSketch || tensor.shape() == wanted;
+    if (tensor.dims() == 1 && fits) continue;
+    return WrongShape(*resource, std::string(NameOf(array)) + "[" + std::to_string(part) + "]",
+                      tensor.shape(), fits ? "a vector" : wanted.DebugString());
+  }
+  WaitingView view;
+  view.n = wanted.num_elements();
+  view.keys = Int64Data(tensors.of(WaitingArray::kKeys));
+  view.counts = tensors.of(WaitingArray::kCounts).flat<tf::int32>().data();
+  view.last_seen = Int64Data(tensors.of(WaitingArray::kLastSeen));
+  view.sketch_cells = tensors.of(WaitingArray::kSketch).NumElements();
+  view.sketch = tensors.of(WaitingArray::kSketch).flat<tf::int32>().data();
+  return resource->table()->ImportWaiting(part, num_parts, view);
 }
 
 std::string MetaText(const TableResource& resource, const SaveInfo& info) {

@@ -35,6 +35,32 @@ class RowTensors {
 // do not own their memory.
 RowTensors ViewTensors(const BucketView<Value>& view, int64_t width);
 
+// The keys of a bucket that wait for admission: keys and counts and times of [n], or a sketch.
+enum class WaitingArray { kKeys, kCounts, kLastSeen, kSketch };
+
+constexpr WaitingArray kWaitingArrays[] = {WaitingArray::kKeys, WaitingArray::kCounts,
+                                           WaitingArray::kLastSeen, WaitingArray::kSketch};
+
+const char* NameOf(WaitingArray array);
+tf::DataType DtypeOf(WaitingArray array);
+
+// Vectors, empty where there is nothing.
+class WaitingTensors {
+ public:
+  WaitingTensors();
+  explicit WaitingTensors(const WaitingRecords& records);
+
+  tf::Tensor& of(WaitingArray array) { return tensors_[static_cast<int>(array)]; }
+  const tf::Tensor& of(WaitingArray array) const { return tensors_[static_cast<int>(array)]; }
+
+ private:
+  tf::Tensor tensors_[4];
+};
+
+// Hands them to a part of the table after a check of shapes; see Table::ImportWaiting.
+Status ImportWaiting(TableResource* resource, int part, int num_parts,
+                     const WaitingTensors& tensors);
+
 // The keys that a delta removes from a bucket lie beside the arrays.
 constexpr const char* kRemovedName = "removed";
 

@@ -96,6 +96,7 @@ TableMeta TableResource::Meta(const SaveInfo& info) const {
   meta.save_id = info.save_id;
   meta.parent = BaseName(info.parent.checkpoint);
   meta.parent_id = info.parent.save_id;
+  meta.admission = info.admission;
   return meta;
 }
 
@@ -138,17 +139,20 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
     status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
                             source.load_part);
   initialized_ = status.ok();
+  if (initialized_) table_->admission()->Restore(source.meta.admission);
   if (initialized_) return Status();
   return Error(status.code(), status.message(), " (table '", name(),
                "' is empty and uninitialized now)");
 }
 
-Status TableResource::Load(const RowLayout& layout, int num_parts, ParallelRunner* runner,
-                           const std::function<Status(int)>& load_part) {
+Status TableResource::Load(const RowLayout& layout, const AdmissionState& admission, int num_parts,
+                           ParallelRunner* runner, const std::function<Status(int)>& load_part) {
   ExclusiveLock lock(&lifecycle_);
   EP_RETURN_IF_ERROR(CheckReady());
   accumulator_.Reset();
-  return table_->Import(layout, SavedAs(), num_parts, runner, load_part);
+  EP_RETURN_IF_ERROR(table_->Import(layout, SavedAs(), num_parts, runner, load_part));
+  table_->admission()->Restore(admission);
+  return Status();
 }
 
 Status TableResource::CheckReady() const {

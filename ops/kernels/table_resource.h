@@ -70,8 +70,8 @@ class TableResource : public tf::ResourceBase {
 
   // As Replace, for rows of a table that need not be this one: only the dim must agree. The rows
   // keep the slots of `layout`; the table keeps its own bank and goes on from no checkpoint.
-  Status Load(const RowLayout& layout, int num_parts, ParallelRunner* runner,
-              const std::function<Status(int)>& load_part);
+  Status Load(const RowLayout& layout, const AdmissionState& admission, int num_parts,
+              ParallelRunner* runner, const std::function<Status(int)>& load_part);
 
   // Runs `work` on the table, which stays ready and is not replaced meanwhile. FailedPrecondition,
   // at once, while the table is uninitialized or being replaced.

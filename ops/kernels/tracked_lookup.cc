@@ -1,7 +1,9 @@
 // EpTableTrackedLookup, EpTableSetThreshold: training lookups that count their keys and admit them.
 
 #include <atomic>
+#include <memory>
 
+#include "../core/combined_counts.h"
 #include "input_checks.h"
 #include "intra_op_runner.h"
 #include "shapes.h"
@@ -40,6 +42,28 @@ AdmissionOptions AdmissionFromAttrs(tf::OpKernelConstruction* ctx) {
   return options;
 }
 
+// The record of counts that the tables of one device share, in the place where they are.
+class CombinedCountsResource : public tf::ResourceBase {
+ public:
+  std::string DebugString() const override { return "Counts of the keys of several tables"; }
+
+  const std::shared_ptr<CombinedCounts> counts = std::make_shared<CombinedCounts>();
+};
+
+Status FindCombinedCounts(tf::OpKernelContext* ctx, std::shared_ptr<CombinedCounts>* counts) {
+  tf::ResourceMgr* const manager = ctx->resource_manager();
+  CombinedCountsResource* found = nullptr;
+  EP_RETURN_IF_ERROR(FromTensorFlow(manager->LookupOrCreate<CombinedCountsResource>(
+      manager->default_container(), "estimator_plugin_combined_counts", &found,
+      [](CombinedCountsResource** made) {
+        *made = new CombinedCountsResource;
+        return tf::Status();
+      })));
+  const tf::core::ScopedUnref unref(found);
+  *counts = found->counts;
+  return Status();
+}
+
 class TableTrackedLookupOp : public ReadyTableKernel {
  public:
   explicit TableTrackedLookupOp(tf::OpKernelConstruction* ctx)
@@ -47,6 +71,7 @@ class TableTrackedLookupOp : public ReadyTableKernel {
         dim_(AttrOf<TfInt64>(ctx, "dim")),
         coefficient_(AttrOf<tf::int32>(ctx, "faae_coefficient")),
         in_seconds_(AttrOf<std::string>(ctx, "time_unit") == "seconds"),
+        combined_(AttrOf<bool>(ctx, "combined")),
         admission_(AdmissionFromAttrs(ctx)) {}
 
  private:
@@ -62,9 +87,9 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     tf::Tensor* addresses = nullptr;
     EP_RETURN_IF_ERROR(AllocateOutput(ctx, 1, keys.shape(), &addresses));
     IntraOpRunner runner(ctx);
-    EP_RETURN_IF_ERROR(resource->table()->Lookup(
-        Int64Data(keys), keys.NumElements(), OnMissing::kInsert, default_row, Int64Data(addresses),
-        embeddings, &runner, &use));
+    EP_RETURN_IF_ERROR(resource->table()->Lookup(Int64Data(keys), keys.NumElements(),
+                                                 OnMissing::kInsert, default_row,
+                                                 Int64Data(addresses), embeddings, &runner, &use));
     const Admission& admission = *resource->table()->admission();
     if (admission.backward_clocks() > 0 && !reported_.exchange(true)) {
       LOG(WARNING) << "table '" << resource->name() << "': a lookup came with time " << use.now
@@ -79,12 +104,13 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     EP_RETURN_IF_ERROR(CheckScalar(resource, "now", now));
     use->now = Int64Data(now)[0];
     if (use->now < (in_seconds_ ? 1 : 0)) {
-      return Error(Code::kInvalidArgument, "table '", resource.name(), "': ",
-                   in_seconds_ ? "the timestamp" : "the step", " is ", use->now, ", want ",
+      return Error(Code::kInvalidArgument, "table '", resource.name(),
+                   "': ", in_seconds_ ? "the timestamp" : "the step", " is ", use->now, ", want ",
                    in_seconds_ ? "more than 0" : "at least 0");
     }
     use->coefficient = coefficient_;
     use->admission = admission_;
+    if (combined_) EP_RETURN_IF_ERROR(FindCombinedCounts(ctx, &use->admission.combined));
     const tf::Tensor& occurrences = ctx->input(kTrackedOccurrences);
     if (occurrences.dims() == 1 && occurrences.NumElements() == 0) return Status();
     const tf::TensorShape& wanted = ctx->input(kTrackedKeys).shape();
@@ -104,6 +130,7 @@ class TableTrackedLookupOp : public ReadyTableKernel {
   const int64_t dim_;
   const int32_t coefficient_;
   const bool in_seconds_;
+  const bool combined_;
   const AdmissionOptions admission_;
   std::atomic<bool> reported_{false};
 };

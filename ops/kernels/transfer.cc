@@ -206,6 +206,71 @@ class TableImportOp : public TableKernel {
   const int num_buckets_;
 };
 
+// Keys that wait for admission: the arrays of the table's buckets, in the order of kWaitingArrays.
+tf::Status TableExportWaitingShape(InferenceContext* c) {
+  for (int i = 0; i < c->num_outputs(); ++i) {
+    c->set_output(i, c->Vector(InferenceContext::kUnknownDim));
+  }
+  return shapes::CheckHandle(c);
+}
+
+tf::Status TableImportWaitingShape(InferenceContext* c) {
+  ShapeHandle unused;
+  for (int i = 1; i < c->num_inputs(); ++i) {
+    TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &unused));
+  }
+  return shapes::CheckHandle(c);
+}
+
+class TableExportWaitingOp : public ReadyTableKernel {
+ public:
+  explicit TableExportWaitingOp(tf::OpKernelConstruction* ctx)
+      : ReadyTableKernel(ctx), num_buckets_(AttrOf<tf::int32>(ctx, "num_buckets")) {}
+
+ private:
+  Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
+    EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
+    const auto waiting = resource->table()->ExportWaiting();
+    for (int b = 0; b < num_buckets_; ++b) {
+      const WaitingTensors tensors =
+          waiting[b] == nullptr ? WaitingTensors() : WaitingTensors(*waiting[b]);
+      for (WaitingArray array : kWaitingArrays) {
+        ctx->set_output(static_cast<int>(array) * num_buckets_ + b, tensors.of(array));
+      }
+    }
+    return Status();
+  }
+
+  const int num_buckets_;
+};
+
+class TableImportWaitingOp : public ReadyTableKernel {
+ public:
+  explicit TableImportWaitingOp(tf::OpKernelConstruction* ctx)
+      : ReadyTableKernel(ctx), num_buckets_(AttrOf<tf::int32>(ctx, "num_buckets")) {}
+
+ private:
+  Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
+    EP_RETURN_IF_ERROR(CheckNumBuckets(*resource, num_buckets_));
+    const TableOptions& options = resource->config().options;
+    return resource->table()->ReplaceWaiting([&] {
+      for (int b = 0; b < num_buckets_; ++b) {
+        WaitingTensors tensors;
+        for (WaitingArray array : kWaitingArrays) {
+          tensors.of(array) = ctx->input(1 + static_cast<int>(array) * num_buckets_ + b);
+        }
+        EP_RETURN_IF_ERROR(
+            ImportWaiting(resource, options.first_bucket + b, options.num_buckets, tensors));
+      }
+      return Status();
+    });
+  }
+
+  const int num_buckets_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("EpTableExportWaiting").Device(tf::DEVICE_CPU), TableExportWaitingOp);
+REGISTER_KERNEL_BUILDER(Name("EpTableImportWaiting").Device(tf::DEVICE_CPU), TableImportWaitingOp);
 REGISTER_KERNEL_BUILDER(Name("EpTableNewSave").Device(tf::DEVICE_CPU), TableNewSaveOp);
 REGISTER_KERNEL_BUILDER(Name("EpTableExport").Device(tf::DEVICE_CPU), TableExportOp);
 REGISTER_KERNEL_BUILDER(Name("EpTableImport").Device(tf::DEVICE_CPU), TableImportOp);
@@ -235,6 +300,28 @@ REGISTER_OP("EpTableExport")
         "The whole content, as the full save that `meta` describes. The arrays are views of the "
         "table's memory: nothing is copied, and values that a later op changes change in them "
         "too.");
+
+REGISTER_OP("EpTableExportWaiting")
+    .Input("handle: resource")
+    .Attr("num_buckets: int >= 1")
+    .Output("keys: num_buckets * int64")
+    .Output("counts: num_buckets * int32")
+    .Output("last_seen: num_buckets * int64")
+    .Output("sketch: num_buckets * int32")
+    .SetIsStateful()
+    .SetShapeFn(TableExportWaitingShape)
+    .Doc("The keys that wait for admission. Run it before EpTableExport: then none is lost.");
+
+REGISTER_OP("EpTableImportWaiting")
+    .Input("handle: resource")
+    .Input("keys: num_buckets * int64")
+    .Input("counts: num_buckets * int32")
+    .Input("last_seen: num_buckets * int64")
+    .Input("sketch: num_buckets * int32")
+    .Attr("num_buckets: int >= 1")
+    .SetIsStateful()
+    .SetShapeFn(TableImportWaitingShape)
+    .Doc("Replaces the keys that wait for admission. Run it after EpTableImport.");
 
 REGISTER_OP("EpTableImport")
     .Input("handle: resource")

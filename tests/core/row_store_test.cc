@@ -149,7 +149,7 @@ TEST(RowStoreTest, AViewOutlivesGrowthAndTheStore) {
   for (int64_t key = 0; key < 300; ++key) store->SetUsage(Add(store.get(), key), 1, key);
   std::shared_ptr<const void> pin = store->Pin();
   const int64_t* keys = store->keys();
-  const int64_t* last_seen = store->last_seen();
+  const RowUse* uses = store->uses();
   const char* rows = store->row(0);
   store->Free(7);
   for (int64_t key = 300; key < 20000; ++key) Add(store.get(), key);
@@ -158,7 +158,7 @@ TEST(RowStoreTest, AViewOutlivesGrowthAndTheStore) {
   store.reset();
   for (int64_t key = 0; key < 300; ++key) {
     ASSERT_EQ(keys[key], key);
-    ASSERT_EQ(last_seen[key], key);
+    ASSERT_EQ(uses[key].last_seen, key);
     ASSERT_TRUE(Holds(rows + key * 60, 60, key)) << key;
   }
 }

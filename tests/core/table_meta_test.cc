@@ -25,6 +25,10 @@ TableMeta Example() {
   meta.save_id = ~uint64_t{1};
   meta.parent = "model.ckpt-7";
   meta.parent_id = 3;
+  meta.admission.clock = 1700000000;
+  meta.admission.threshold = 5;
+  meta.admission.configured = 2;
+  meta.admission.frozen = true;
   return meta;
 }
 
@@ -42,6 +46,10 @@ void ExpectSame(const TableMeta& a, const TableMeta& b) {
   EXPECT_EQ(a.save_id, b.save_id);
   EXPECT_EQ(a.parent, b.parent);
   EXPECT_EQ(a.parent_id, b.parent_id);
+  EXPECT_EQ(a.admission.clock, b.admission.clock);
+  EXPECT_EQ(a.admission.threshold, b.admission.threshold);
+  EXPECT_EQ(a.admission.configured, b.admission.configured);
+  EXPECT_EQ(a.admission.frozen, b.admission.frozen);
 }
 
 void ExpectRoundTrip(const TableMeta& meta) {
@@ -57,7 +65,8 @@ TEST(TableMetaTest, TheTextIsFixed) {
             "num_buckets=64\ndim=16\nslots=m:0,accumulator:0.10000000000000001\n"
             "initializer=truncated_normal\ninitializer_arguments=0,0.050000000000000003\n"
             "seed=18446744073709551615\nsave_id=18446744073709551614\nparent=model.ckpt-7\n"
-            "parent_id=3\n");
+            "parent_id=3\nclock=1700000000\naccess_threshold=5\nconfigured_threshold=2\n"
+            "frozen=1\n");
 }
 
 TEST(TableMetaTest, ARoundTripKeepsEveryFact) {
@@ -68,6 +77,7 @@ TEST(TableMetaTest, ARoundTripKeepsEveryFact) {
   bare.initializer.arguments.clear();
   bare.initializer.seed = 0;
   bare.parent.clear();
+  bare.admission = AdmissionState();
   ExpectRoundTrip(bare);
 }
 
@@ -128,6 +138,24 @@ TEST(TableMetaTest, AMissingFieldIsNamed) {
         "initializer", "initializer_arguments", "seed", "save_id", "parent", "parent_id"}) {
     EXPECT_ERROR(Parse(With(name, "", false)), Code::kDataLoss, name);
   }
+}
+
+// A checkpoint that was written before tables admitted keys.
+TEST(TableMetaTest, WithoutAClockAdmissionIsAsItStarts) {
+  const std::string text = SerializeTableMeta(Example());
+  TableMeta parsed;
+  ASSERT_OK(ParseTableMeta(text.substr(0, text.find("clock=")), &parsed));
+  TableMeta expected = Example();
+  expected.admission = AdmissionState();
+  ExpectSame(parsed, expected);
+}
+
+TEST(TableMetaTest, AnAdmissionThatCannotBeIsDataLoss) {
+  EXPECT_ERROR(Parse(With("clock", "-2")), Code::kDataLoss, "clock");
+  EXPECT_ERROR(Parse(With("access_threshold", "-2")), Code::kDataLoss, "threshold");
+  EXPECT_ERROR(Parse(With("configured_threshold", "2147483648")), Code::kDataLoss, "configured");
+  EXPECT_ERROR(Parse(With("frozen", "2")), Code::kDataLoss, "frozen");
+  EXPECT_ERROR(Parse(With("frozen", "", false)), Code::kDataLoss, "frozen");
 }
 
 TEST(TableMetaTest, AFieldOfTheWrongTypeIsDataLoss) {

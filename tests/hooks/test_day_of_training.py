@@ -21,7 +21,8 @@ TICKS = 24 * 3600 // TICK
 START = 1700000000
 ACCESS, MAX_AGE, EVICT_EVERY = 3, 3 * 3600, 1800
 FULL_STEPS, DELTA_STEPS = 96, 12
-RESTARTS, KILLS = (70, 200), (132, 240)  # Kills are at steps that save a delta.
+# Kills are at steps that save a delta: every 12th after the restart before it.
+RESTARTS, KILLS = (70, 200), (130, 236)
 RATE = 0.25
 IDS = 80
 

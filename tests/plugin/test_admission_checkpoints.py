@@ -47,7 +47,7 @@ def training_of(batches, times, saver="streaming", restore=None, **kwargs):
     with tf.Graph().as_default():
         training = Training("config", batches, times, **kwargs)
         value = v1.placeholder(tf.int32, [1])
-        change = ep.import_host_pipeline_ops().set_threshold(value, emb_name="user")
+        change = ep.import_host_pipeline_ops().set_threshold(value)
         made = saver_of(saver)
         with training.running():
             if restore is not None:

@@ -28,12 +28,8 @@ struct WaitingRecords {
   std::vector<int32_t> sketch;
 
   WaitingView view() const {
-    return {static_cast<int64_t>(keys.size()),
-            keys.data(),
-            counts.data(),
-            last_seen.data(),
-            static_cast<int64_t>(sketch.size()),
-            sketch.data()};
+    return {static_cast<int64_t>(keys.size()),   keys.data(),  counts.data(), last_seen.data(),
+            static_cast<int64_t>(sketch.size()), sketch.data()};
   }
 };
 

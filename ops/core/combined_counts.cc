@@ -83,9 +83,8 @@ int64_t CombinedCounts::RemoveOlder(const void* table, const KeysOfBucket& keys,
   if (last < 0) return removed;
   const Lanes lanes = LanesOf(keys);
   for (int lane = lanes.begin; lane < lanes.end; ++lane) {
-    removed += lanes_[lane].RemoveIf([&](int64_t key, int64_t last_seen) {
-      return last_seen <= last && keys.Has(key);
-    });
+    removed += lanes_[lane].RemoveIf(
+        [&](int64_t key, int64_t last_seen) { return last_seen <= last && keys.Has(key); });
   }
   return removed;
 }

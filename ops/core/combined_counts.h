@@ -41,7 +41,7 @@ class CombinedCounts {
   static constexpr int kLanes = 64;
 
   mutable std::mutex mutex_;
-  WaitingKeys lanes_[kLanes];  // By the top bits of the hash, as buckets are.
+  WaitingKeys lanes_[kLanes];                // By the top bits of the hash, as buckets are.
   std::map<const void*, int64_t> needless_;  // By table: last seen then or before.
   const void* saver_ = nullptr;
 };

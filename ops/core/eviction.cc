@@ -128,8 +128,8 @@ int64_t Truncated(double value) {
 Status MakeEvictionPolicy(const EvictionRule& rule, const EvictedTable& table,
                           std::unique_ptr<EvictionPolicy>* policy) {
   if (!(rule.threshold >= 0)) {
-    return Error(Code::kInvalidArgument, "the threshold of eviction policy '", rule.policy,
-                 "' is ", rule.threshold, "; it must be at least 0");
+    return Error(Code::kInvalidArgument, "the threshold of eviction policy '", rule.policy, "' is ",
+                 rule.threshold, "; it must be at least 0");
   }
   const int64_t whole = Truncated(std::ceil(rule.threshold));
   if (rule.policy == "older_than") {

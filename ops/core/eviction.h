@@ -14,7 +14,8 @@
 namespace estimator_plugin {
 
 // policy            rows that leave
-// "older_than"      those not seen for `threshold` seconds or steps, by the table's clock; keys that
+// "older_than"      those not seen for `threshold` seconds or steps, by the table's clock; keys
+// that
 //                   wait for admission too
 // "small_norm"      those whose embedding's L2 norm is below `threshold`
 // "least_recent"    those seen longest ago, and

@@ -35,8 +35,8 @@ class FreeRows {
   uint32_t TakeLowest() {
     while (summary_[first_] == 0) ++first_;
     const size_t word = first_ * 64 + static_cast<size_t>(__builtin_ctzll(summary_[first_]));
-    const uint32_t row = static_cast<uint32_t>(word * 64) +
-                         static_cast<uint32_t>(__builtin_ctzll(words_[word]));
+    const uint32_t row =
+        static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(__builtin_ctzll(words_[word]));
     words_[word] &= words_[word] - 1;
     if (words_[word] == 0) summary_[first_] &= summary_[first_] - 1;
     --size_;

@@ -30,8 +30,9 @@ class RowStore {
         first_range_bytes_(first_range_bytes),
         first_generation_(first_generation) {}
 
-  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT initialised;
-  // its count and last-seen time are zero. ResourceExhausted when the system gives no memory.
+  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT
+  // initialised; its count and last-seen time are zero. ResourceExhausted when the system gives no
+  // memory.
   Status Add(int64_t key, uint32_t* row);
 
   // `n` new rows at the end, in the order of `keys`. REQUIRES: Reserve made room for them.

@@ -117,7 +117,8 @@ class Table {
   Status InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,
                        ParallelRunner* runner);
   // REQUIRES: rows_lock_ is held exclusively; and for RemoveRow.
-  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, const MissingRows<V>& rows);
+  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n,
+                          const MissingRows<V>& rows);
   bool RemoveRow(int64_t key);
   void MakeHugePages();  // Of a few of the places that rows have filled.
   // Sets shard->rows, null for rows that have left; an error for an address that never was.

@@ -82,7 +82,8 @@ void Table<V>::ReuseBuckets(bool same_width) {
     bucket.changes = ChangeLog();
     bucket.filter.reset();
     if (same_width && !bucket.store->pinned()) {
-      bucket.store->Clear(generation_);  // Fresh pages would cost as much as the rows to be read into them.
+      bucket.store->Clear(
+          generation_);  // Fresh pages would cost as much as the rows to be read into them.
     } else {
       bucket.store.reset(Bucket<V>::NewStore(layout_.width(), generation_));
     }
@@ -174,8 +175,8 @@ Status Table<V>::ImportWaiting(int part, int num_parts, const WaitingView& waiti
   const ShardRange buckets = RangeOfShard(options_.num_buckets, num_parts, part);
   const int64_t n = buckets.end - buckets.begin;
   if (waiting.sketch_cells > 0 && !CountSketch::IsCells(waiting.sketch_cells)) {
-    return Error(Code::kDataLoss, "table '", options_.name, "': a sketch of ",
-                 waiting.sketch_cells, " cells in bucket ", buckets.begin);
+    return Error(Code::kDataLoss, "table '", options_.name, "': a sketch of ", waiting.sketch_cells,
+                 " cells in bucket ", buckets.begin);
   }
   std::vector<WaitingRecords> records(n);
   for (int64_t i = 0; i < waiting.n; ++i) {

@@ -203,9 +203,9 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
     for (size_t b = 0; b < buckets_.size(); ++b) {
       const RowStore& store = *buckets_[b]->store;
       const int64_t first = MakeAddress(static_cast<int>(b), 0, store.first_generation());
-      batch.buckets.push_back(
-          {buckets_[b]->index.reader(), buckets_[b]->row(0), store.generations(), first,
-           use == nullptr ? nullptr : store.uses()});
+      batch.buckets.push_back({buckets_[b]->index.reader(), buckets_[b]->row(0),
+                               store.generations(), first,
+                               use == nullptr ? nullptr : store.uses()});
       batch.has_generations |= store.generations() != nullptr;
     }
     CollectMissing(ProbeAll(batch, n, counter.get(), runner), &missing, &counters_);

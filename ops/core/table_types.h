@@ -60,7 +60,7 @@ struct UpdateResult {
   int64_t updated_rows = 0;
   // Rows left alone because their summed gradient was not finite.
   int64_t skipped_rows = 0;
-  int64_t stale_rows = 0;  // Left out because the row was freed after the lookup.
+  int64_t stale_rows = 0;      // Left out because the row was freed after the lookup.
   bool slots_changed = false;  // Rows had another optimizer's slots; those it lacks are fresh.
 };
 

@@ -112,8 +112,8 @@ Status BundleReaders::ReadWaiting(const std::string& table, int bucket, WaitingT
     const std::string name = BucketTensorName(table, bucket, NameOf(array));
     if (!reader->bundle->Contains(name)) continue;
     tf::Tensor memory;
-    EP_RETURN_IF_ERROR(InBundle(
-        table, Read(name, DtypeOf(array), 1, reader.get(), &memory, &tensors->of(array))));
+    EP_RETURN_IF_ERROR(
+        InBundle(table, Read(name, DtypeOf(array), 1, reader.get(), &memory, &tensors->of(array))));
   }
   Return(std::move(reader));
   return Status();

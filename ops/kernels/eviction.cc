@@ -18,8 +18,7 @@ class TableEvictOp : public ReadyTableKernel {
     const tf::Tensor& threshold = ctx->input(1);
     EP_RETURN_IF_ERROR(CheckScalar(*resource, "threshold", threshold));
     int64_t evicted = 0;
-    EP_RETURN_IF_ERROR(
-        resource->table()->Evict({policy_, threshold.scalar<double>()()}, &evicted));
+    EP_RETURN_IF_ERROR(resource->table()->Evict({policy_, threshold.scalar<double>()()}, &evicted));
     return SetInt64Output(ctx, 0, evicted);
   }
 

@@ -69,24 +69,12 @@ class TableStatisticsOp : public ReadyTableKernel {
     EP_RETURN_IF_ERROR(AllocateOutput(ctx, 0, tf::TensorShape({kNumStatistics}), &output));
     const TableStats stats = resource->table()->stats();
     const AdmissionState admission = resource->table()->admission()->state();
-    const int64_t values[kNumStatistics] = {stats.rows,
-                                            stats.bytes,
-                                            stats.keys_looked_up,
-                                            stats.keys_found,
-                                            stats.rows_inserted,
-                                            stats.rows_removed,
-                                            stats.rows_updated,
-                                            stats.rows_admitted,
-                                            stats.waiting,
-                                            stats.keys_refused,
-                                            stats.rows_evicted,
-                                            stats.waiting_evicted,
-                                            stats.stale_updates,
-                                            stats.stale_reads,
-                                            stats.backward_clocks,
-                                            admission.clock,
-                                            admission.threshold,
-                                            admission.frozen};
+    const int64_t values[kNumStatistics] = {
+        stats.rows,          stats.bytes,        stats.keys_looked_up,  stats.keys_found,
+        stats.rows_inserted, stats.rows_removed, stats.rows_updated,    stats.rows_admitted,
+        stats.waiting,       stats.keys_refused, stats.rows_evicted,    stats.waiting_evicted,
+        stats.stale_updates, stats.stale_reads,  stats.backward_clocks, admission.clock,
+        admission.threshold, admission.frozen};
     std::copy_n(values, kNumStatistics, Int64Data(output));
     return Status();
   }

@@ -87,9 +87,9 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     tf::Tensor* addresses = nullptr;
     EP_RETURN_IF_ERROR(AllocateOutput(ctx, 1, keys.shape(), &addresses));
     IntraOpRunner runner(ctx);
-    EP_RETURN_IF_ERROR(resource->table()->Lookup(
-        Int64Data(keys), keys.NumElements(), OnMissing::kInsert, default_row, Int64Data(addresses),
-        embeddings, &runner, &use));
+    EP_RETURN_IF_ERROR(resource->table()->Lookup(Int64Data(keys), keys.NumElements(),
+                                                 OnMissing::kInsert, default_row,
+                                                 Int64Data(addresses), embeddings, &runner, &use));
     const Admission& admission = *resource->table()->admission();
     if (admission.backward_clocks() > 0 && !reported_.exchange(true)) {
       LOG(WARNING) << "table '" << resource->name() << "': a lookup came with time " << use.now
@@ -104,8 +104,8 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     EP_RETURN_IF_ERROR(CheckScalar(resource, "now", now));
     use->now = Int64Data(now)[0];
     if (use->now < (in_seconds_ ? 1 : 0)) {
-      return Error(Code::kInvalidArgument, "table '", resource.name(), "': ",
-                   in_seconds_ ? "the timestamp" : "the step", " is ", use->now, ", want ",
+      return Error(Code::kInvalidArgument, "table '", resource.name(),
+                   "': ", in_seconds_ ? "the timestamp" : "the step", " is ", use->now, ", want ",
                    in_seconds_ ? "more than 0" : "at least 0");
     }
     use->coefficient = coefficient_;

@@ -132,9 +132,9 @@ TEST(TableAdmissionTest, ABadUseIsRefusedAndCountsNothing) {
   const int64_t key = 1;
   int64_t address;
   for (const KeyUse& use : {Use(-1, 2), Use(1, 2, 0), Use(1, 2, -3)}) {
-    EXPECT_ERROR(table->Lookup(&key, 1, OnMissing::kInsert, nullptr, &address, nullptr, &runner,
-                               &use),
-                 Code::kInvalidArgument, "colours");
+    EXPECT_ERROR(
+        table->Lookup(&key, 1, OnMissing::kInsert, nullptr, &address, nullptr, &runner, &use),
+        Code::kInvalidArgument, "colours");
   }
   EXPECT_TRUE(WaitingSeen(*table).empty());
   EXPECT_EQ(table->admission()->clock(), kNoClock);

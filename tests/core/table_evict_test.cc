@@ -67,8 +67,8 @@ TEST(TableEvictTest, ARowBudgetKeepsTheMostRecentAndTheMostFrequent) {
     // Last seen: 11 and 13 at 1. Counts: 11, 13 and 30 once; the smaller keys go first.
     EXPECT_EQ(KeysOf(*table), KeySet({10, 12, 20, 30})) << policy;
     EXPECT_EQ(Evict(table.get(), policy, 2), 2);
-    EXPECT_EQ(KeysOf(*table), std::string(policy) == "least_recent" ? KeySet({10, 30})
-                                                                    : KeySet({12, 20}))
+    EXPECT_EQ(KeysOf(*table),
+              std::string(policy) == "least_recent" ? KeySet({10, 30}) : KeySet({12, 20}))
         << policy;
     EXPECT_EQ(Evict(table.get(), policy, 0), 2);
     EXPECT_EQ(table->size(), 0);

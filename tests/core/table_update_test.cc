@@ -122,8 +122,8 @@ TEST(TableUpdateTest, ABadAddressLeavesEveryRowAsItWas) {
   EXPECT_OK(Apply(table.get(), *MakeRule("adagrad", {1, 0, 0.1}), a, Floats(6, 1.0f)));
   const auto before = Rows(*table);
   const int bucket = static_cast<int>(BucketOfAddress(a[0]));
-  for (int64_t bad : {MakeAddress(bucket, 99, 0), MakeAddress(16, 0, 0), int64_t{-2}, INT64_MIN,
-                      INT64_MAX}) {
+  for (int64_t bad :
+       {MakeAddress(bucket, 99, 0), MakeAddress(16, 0, 0), int64_t{-2}, INT64_MIN, INT64_MAX}) {
     for (const char* rule : {"adagrad", "momentum"}) {  // The latter would re-lay the rows.
       const Status status =
           Apply(table.get(), *MakeRule(rule, {1, 0, 0.1}), {a[0], bad, a[1]}, Floats(6, 1.0f));

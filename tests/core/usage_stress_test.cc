@@ -59,8 +59,9 @@ class UsageStress {
     Floats rows(kBatch * kDim);
     ThreadRunner runner(static_cast<int>((*random)() % 2 + 1));
     const KeyUse use = Use(++time_, 3);
-    errors_ += !table_->Lookup(keys.data(), kBatch, OnMissing::kInsert, nullptr, addresses.data(),
-                               rows.data(), &runner, &use)
+    errors_ += !table_
+                    ->Lookup(keys.data(), kBatch, OnMissing::kInsert, nullptr, addresses.data(),
+                             rows.data(), &runner, &use)
                     .ok();
     counted_ += kBatch;
     for (int64_t i = 0; i < kBatch * kDim; ++i) mixed_ += rows[i] != rows[i / kDim * kDim];

@@ -75,8 +75,8 @@ inline SeenByKey WaitingSeen(const FloatTable& table) {
   SeenByKey seen;
   for (const auto& records : table.ExportWaiting()) {
     for (size_t i = 0; records != nullptr && i < records->keys.size(); ++i) {
-      EXPECT_TRUE(seen.emplace(records->keys[i], Seen{records->counts[i], records->last_seen[i]})
-                      .second)
+      EXPECT_TRUE(
+          seen.emplace(records->keys[i], Seen{records->counts[i], records->last_seen[i]}).second)
           << "key " << records->keys[i] << " waits twice";
     }
   }

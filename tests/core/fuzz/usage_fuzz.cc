@@ -37,10 +37,9 @@ struct Fuzzed {
     int64_t address;
     float value;
     const bool legal = now >= 0 && coefficient >= 1;
-    Require(legal == table
-                         ->Lookup(&key, 1, OnMissing::kInsert, nullptr, &address, &value, &runner,
-                                  &use)
-                         .ok());
+    Require(
+        legal ==
+        table->Lookup(&key, 1, OnMissing::kInsert, nullptr, &address, &value, &runner, &use).ok());
     if (!legal || key == kNoKey) return;
     int64_t& count = rows.count(key) != 0 ? rows[key] : waiting[key];
     count = std::min<int64_t>(count + coefficient, kMaxCount);
@@ -76,9 +75,9 @@ struct Fuzzed {
     } else if (what < 180) {
       Load(key, number);
     } else if (what < 200) {
-      Require(table->Evict({what % 2 == 0 ? "least_frequent" : "least_recent", 0.0 + number},
-                           &evicted)
-                  .ok());
+      Require(
+          table->Evict({what % 2 == 0 ? "least_frequent" : "least_recent", 0.0 + number}, &evicted)
+              .ok());
       Require(evicted == std::max<int64_t>(0, static_cast<int64_t>(rows.size()) - number));
       if (evicted > 0) Forget();
     } else if (what < 220) {

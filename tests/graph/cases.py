@@ -100,7 +100,7 @@ IDS = {
     ),
     "cast": (lambda b: tf.cast(tf.cast(b["number"], tf.int32), tf.int64), None),
     "reshaped": (
-        lambda b: tf.reshape(tf.stack([b["number"], b["number"] + 1], 1), [-1, 1, 2]),
+        lambda b: tf.reshape([b["number"], b["number"] + 1], [-1, 1, 2]),
         None,
     ),
 }

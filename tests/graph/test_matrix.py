@@ -14,7 +14,7 @@ THRESHOLDS = {"access_threshold": 2}
 
 
 def outcome(modifies, kind, form, structure, id_names, **options):
-    """(every step's results, names of what moved) of a model over a dataset, in a graph of its own."""
+    """(what every step gives, types of what moved) of a model over a dataset."""
     lay_out, find = cases.STRUCTURES[structure]
     with tf.Graph().as_default():
         v1.set_random_seed(7)

@@ -80,7 +80,7 @@ def _obstacle(tensors, graph, verdicts):
             return "operation %r (%s): %s" % (blocker.name, blocker.type, verdict.reason)
     adopter = graph_state.of(graph).orphans_adopter
     if adopter is None and not any(verdict.sources for verdict in found):
-        op = tensors[-1].op
+        op = tensors[0].op
         return "operation %r (%s): it reads no iterator" % (op.name, op.type)
     return None
 

@@ -19,7 +19,7 @@ class Entrant(NamedTuple):
 class Case(NamedTuple):
     """One table in one scenario, and who is compared on it."""
 
-    scenario: str  # "step", "growth", "checkpoint", "delta" or "estimator".
+    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator" or "pipeline".
     dim: int
     rows: int
     optimizer: str
@@ -53,6 +53,7 @@ _ADAM_LARGE = [entrant for entrant in _ADAM if entrant != Entrant("variable")]
 _SAVING = _entrants("ours", "variable", "tfra", "deeprec", "limit")
 _DELTA = _entrants("ours", "limit")  # Nobody else saves deltas of a table.
 _ESTIMATOR = _entrants("ours", "variable", "columns", "tfra", "deeprec", "floor")
+_PIPELINE = _entrants("ours", "pipelined")
 _MILLION = 1000 * 1000
 
 
@@ -77,6 +78,7 @@ def full_plan():
         Case("checkpoint", 16, large, "adagrad", _SAVING, files, rounds=SLOW_ROUNDS),
         Case("delta", 16, large, "adam", _DELTA, changes, rounds=SLOW_ROUNDS),
         Case("estimator", 16, _MILLION, "adagrad", _ESTIMATOR, train),
+        Case("pipeline", 16, _MILLION, "adagrad", _PIPELINE, train),
     ]
     return cases
 
@@ -101,6 +103,7 @@ def smoke_plan():
         "checkpoint": ("ours", "variable"),
         "delta": ("ours", "limit"),
         "estimator": ("ours", "floor"),
+        "pipeline": ("ours", "pipelined"),
     }
     return [
         case._replace(

@@ -23,19 +23,14 @@ class InitializableIterator:
         self.initializers = makers
 
     def rebuilt(self, change):
-        """The batch of a new iterator over `change(dataset)`; what starts the old one starts it."""
+        """The batch of a new iterator over `change(dataset)`, which the old initializers start."""
         datasets = [change(_dataset(op.inputs[0], self._get_next)) for op in self.initializers]
-        iterator = v1.data.make_initializable_iterator(datasets[0])
-        makers = [iterator.initializer]
-        makers += [iterator.make_initializer(dataset) for dataset in datasets[1:]]
-        for old, new in zip(self.initializers, makers):
-            tf_compat.add_control_input(old, new)
-        return iterator.get_next()
-
-    def replace_dataset(self, dataset):
-        """Makes the old iterator one over what the function `dataset` makes."""
-        for op in self.initializers:
-            tf_compat.update_input(op, 0, tf.data.experimental.to_variant(dataset()))
+        spec = tf.data.experimental.get_structure(datasets[0])
+        handle = tf.raw_ops.IteratorV2(shared_name="", container="", **_types(spec))
+        for op, dataset in zip(self.initializers, datasets):
+            tf_compat.update_input(op, 0, tf.data.experimental.to_variant(dataset))
+            tf_compat.update_input(op, 1, handle)
+        return tf.raw_ops.IteratorGetNext(iterator=handle, **_types(spec))
 
 
 class OneShotIterator:
@@ -59,30 +54,26 @@ class OneShotIterator:
             (variant,) = tf.raw_ops.StatefulPartitionedCall(args=[], Tout=[tf.variant], f=factory)
             return change(_dataset(variant, self._get_next))
 
-        spec = []
-        handle = _one_shot(make, spec)
-        return tf.raw_ops.IteratorGetNext(iterator=handle, **_types(*spec))
-
-    def replace_dataset(self, dataset):
-        """Makes the old get_next read an iterator over what the function `dataset` makes."""
-        tf_compat.update_input(self._get_next, 0, _one_shot(dataset, []))
+        handle, spec = _one_shot(make)
+        return tf.raw_ops.IteratorGetNext(iterator=handle, **_types(spec))
 
 
-def _one_shot(make, spec):
-    """The handle of a one-shot iterator over the dataset that the function `make` makes.
+def _one_shot(make):
+    """A one-shot iterator over the dataset that the function `make` makes, and its structure.
 
-    Its flat structure joins the list `spec`. The dataset is made within the iterator: what
-    `make_one_shot_iterator` takes must not call functions that have state, as a shuffle has.
+    The dataset is made within the iterator: what `make_one_shot_iterator` takes must not call
+    functions that have state, as a shuffle has.
     """
+    specs = []
 
     @tf.function
     def factory():
         dataset = make()
-        spec.append(tf.data.experimental.get_structure(dataset))
+        specs.append(tf.data.experimental.get_structure(dataset))
         return tf.data.experimental.to_variant(dataset)
 
     function = factory.get_concrete_function()
-    return tf.raw_ops.OneShotIterator(dataset_factory=function, **_types(*spec))
+    return tf.raw_ops.OneShotIterator(dataset_factory=function, **_types(specs[0])), specs[0]
 
 
 def _types(spec):
@@ -118,11 +109,8 @@ def of(get_next):
     return InitializableIterator(get_next, makers)
 
 
-def element_spec(get_next):
-    """The flat structure of the elements that `get_next` gives: sparse and ragged ones are tensors
-    of type variant, which other operations of the graph take apart."""
-    return tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in get_next.outputs)
-
-
 def _dataset(variant, get_next):
-    return tf.data.experimental.from_variant(variant, element_spec(get_next))
+    """The dataset whose flat elements `get_next` gives: sparse and ragged ones are tensors of type
+    variant, which other operations of the graph take apart."""
+    spec = tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in get_next.outputs)
+    return tf.data.experimental.from_variant(variant, spec)

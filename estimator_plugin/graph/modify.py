@@ -11,6 +11,7 @@ Pipeline = collections.namedtuple(
     "Pipeline",
     [
         "cuts",  # list of Cut, what moved.
+        "iterators",  # {IteratorGetNext operation: its iterator} of the cuts.
         "stayed",  # list of str, what did not move and why.
     ],
 )
@@ -32,11 +33,11 @@ def modify(graph):
     wanted, stayed = _wanted(state, graph, verdicts)
     orphans = [] if state.orphans_adopter is None else _orphans(state, verdicts)
     found = cut.cuts(wanted, verdicts, orphans, state.orphans_adopter)
-    old = [iterators.of(part.get_next) for part in found]
+    old = {part.get_next: iterators.of(part.get_next) for part in found}
     with graph.as_default(), tf.control_dependencies(None):
-        for part, iterator in zip(found, old):
-            _move(part, iterator)
-    state.pipeline = Pipeline(found, stayed)
+        for part in found:
+            _move(part, old[part.get_next])
+    state.pipeline = Pipeline(found, old, stayed)
     return state.pipeline
 
 
@@ -103,7 +104,7 @@ def _move(part, iterator):
         batch = iterator.rebuilt(lambda dataset: dataset.map(part.apply).prefetch(depth))
         for old, new in zip(list(get_next.outputs) + part.outputs, batch):
             _repoint(old, new, part.moved)
-        stand_in.install(get_next, iterator, batch[: len(get_next.outputs)])
+        stand_in.install(get_next, batch[: len(get_next.outputs)])
 
 
 def _repoint(old, new, moved):

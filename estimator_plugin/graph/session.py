@@ -80,15 +80,18 @@ def get_initializer(is_training):
     for request in asked:
         for tensor in request.tensors:
             sources |= graph_walk.sources(graph_walk.ops_above(tensor))
-    return tf.group(*_initializers(sources), name="initialize_input_pipeline")
+    return tf.group(
+        *_initializers(sources, state.pipeline.iterators), name="initialize_input_pipeline"
+    )
 
 
-def _initializers(sources):
-    """The operations that start the iterators among `sources`."""
+def _initializers(sources, moved):
+    """The operations that start the iterators among `sources`, of which `moved` are known."""
     found = []
     for op in sorted(sources, key=lambda op: op.name):
         if op.type in survey.GET_NEXT:
-            makers = iterators.of(op).initializers
+            iterator = moved[op] if op in moved else iterators.of(op)
+            makers = iterator.initializers
             if len(makers) > 1:
                 raise ValueError(
                     "get_initializer: the iterator of %r has %d initializers; run the one that is "

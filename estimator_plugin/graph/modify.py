@@ -104,6 +104,7 @@ def _move(part, iterator):
         batch = iterator.rebuilt(lambda dataset: dataset.map(part.apply).prefetch(depth))
         for old, new in zip(list(get_next.outputs) + part.outputs, batch):
             _repoint(old, new, part.moved)
+            old.graph.prevent_feeding(old)  # Nothing reads it any more, so a feed would be lost.
         stand_in.install(get_next, batch[: len(get_next.outputs)])
 
 

@@ -1,5 +1,7 @@
 """Iterators: several of them, several initializers, restarts, old tensors, ends and errors."""
 
+import time
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -119,6 +121,58 @@ def test_old_tensors_give_the_batch_of_the_step(kind):
         return seen
 
     assert both_ways(program)[-1] == [9]
+
+
+def test_old_tensors_cannot_be_fed():
+    batch = v1.data.make_one_shot_iterator(numbers(0, 3)).get_next()
+    read = hashed_lookup(support.table(), batch)
+    ep.modify_graph_and_start_emb_cache()
+    with support.ready_session() as session:
+        with pytest.raises(ValueError, match="may not be fed"):
+            session.run(read, {batch: [7]})
+        assert session.run(read).shape == (1, 4)
+
+
+def test_a_step_that_fails_shifts_nothing():
+    """A batch that the step has read is gone, and the next one's parts belong together."""
+    batch = v1.data.make_one_shot_iterator(numbers(0, 4)).get_next()
+    read = hashed_lookup(support.table(), batch)
+    is_good = v1.placeholder(tf.bool, [])
+    with tf.control_dependencies([v1.Assert(is_good, ["bad step"])]):
+        checked = read + 0
+    doubled = 2 * batch
+    ep.modify_graph_and_start_emb_cache()
+    seen = []
+    with support.ready_session() as session:
+        for good in (True, False, False, True):
+            try:
+                _, old, new = session.run([checked, batch, doubled], {is_good: good})
+                seen.append((old[0], new[0]))
+            except tf.errors.InvalidArgumentError:
+                assert not good
+    assert len(seen) == 2 and all(new == 2 * old for old, new in seen)
+
+
+def test_as_many_batches_are_ready_as_init_says():
+    depth = 60  # Far more than a map with a thread a core has under way by itself.
+    ep.init(prefetch_batch_number=depth)
+    pulled = []
+
+    def generate():
+        for i in range(1000):
+            pulled.append(i)
+            yield [i]
+
+    dataset = tf.data.Dataset.from_generator(generate, tf.int64, [1])
+    read = hashed_lookup(support.table(), v1.data.make_one_shot_iterator(dataset).get_next())
+    ep.modify_graph_and_start_emb_cache()
+    with support.ready_session() as session:
+        session.run(read)
+        for _ in range(1000):
+            if len(pulled) > depth:
+                break
+            time.sleep(0.01)
+        assert depth < len(pulled) < 1000
 
 
 def test_ids_that_others_use_too():

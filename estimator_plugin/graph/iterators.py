@@ -66,7 +66,7 @@ def _one_shot(make):
     """
     specs = []
 
-    @tf.function
+    @tf.function(autograph=False)
     def factory():
         dataset = make()
         specs.append(tf.data.experimental.get_structure(dataset))

@@ -101,7 +101,8 @@ def _move(part, iterator):
     depth = config.get_config().prefetch_batch_number
     get_next = part.get_next
     with tf.device(get_next.device), tf.compat.v1.name_scope("input_pipeline"):
-        batch = iterator.rebuilt(lambda dataset: dataset.map(part.apply).prefetch(depth))
+        compute = tf.autograph.experimental.do_not_convert(part.apply)
+        batch = iterator.rebuilt(lambda dataset: dataset.map(compute).prefetch(depth))
         for old, new in zip(list(get_next.outputs) + part.outputs, batch):
             _repoint(old, new, part.moved)
             old.graph.prevent_feeding(old)  # Nothing reads it any more, so a feed would be lost.

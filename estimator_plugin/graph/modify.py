@@ -4,7 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from .. import config, graph_state, notices, tf_compat
+from .. import config, constants, graph_state, notices, tf_compat
 from . import cut, iterators, requests, stand_in, survey
 
 Pipeline = collections.namedtuple(
@@ -37,6 +37,9 @@ def modify(graph):
     with graph.as_default(), tf.control_dependencies(None):
         for part in found:
             _move(part, old[part.get_next])
+    for iterator in old.values():
+        for op in iterator.initializers:
+            graph.add_to_collection(constants.ASCEND_CUTTING_POINT_INITIALIZER, op)
     state.pipeline = Pipeline(found, old, stayed)
     return state.pipeline
 

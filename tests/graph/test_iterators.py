@@ -76,6 +76,8 @@ def test_get_initializer_starts_the_iterators_of_its_lookups():
     ]
     ep.modify_graph_and_start_emb_cache()
     starts = [ep.get_initializer(True), ep.get_initializer(False)]
+    collected = v1.get_collection(ep.constants.ASCEND_CUTTING_POINT_INITIALIZER)
+    assert collected == [iterator.initializer for iterator in iterators]
     with support.ready_session() as session:
         for start, read, other in zip(starts, reads, reversed(reads)):
             session.run(start)

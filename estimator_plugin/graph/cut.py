@@ -77,7 +77,7 @@ def cuts(tensors, verdicts, orphans=(), adopter=None):
 def _ops_above(tensors, verdicts):
     """The operations that compute `tensors`, inputs first; the walk ends at what cannot move."""
     found, seen = [], set()
-    waiting = [(tensor.op, False) for tensor in tensors]
+    waiting = [(tensor.op, False) for tensor in reversed(list(tensors))]
     while waiting:
         op, has_inputs = waiting.pop()
         if has_inputs:

@@ -61,3 +61,22 @@ def test_operations_on_ids(ids, is_train):
 def test_lookups_of_a_batch_count_together(kind):
     moved = assert_same(kind, "repeat", "dict", ["cast", "reshaped", "hashed"], config=THRESHOLDS)
     assert "EpUniqueWithCounts" in moved
+
+
+def test_ids_of_a_feature_spec():
+    def results(modifies):
+        with tf.Graph().as_default():
+            spec = ep.FeatureSpec("number", table_name="user", access_threshold=2)
+            mapping = ep.get_asc_insert_func(tgt_key_specs=[spec], is_training=True)
+            dataset = cases.FORMS["repeat"](cases.examples())
+            dataset = dataset.map(lambda b: dict(b, number=tf.cast(b["number"], tf.int32)))
+            batch = v1.data.make_one_shot_iterator(dataset.map(mapping)).get_next()
+            table = cases.support.table("user")
+            read = ep.sparse_lookup(table, spec, batch=batch, modify_graph=True)
+            train = ep.optimizers.adagrad.create_hash_optimizer(0.1).minimize(tf.reduce_sum(read))
+            if modifies:
+                ep.modify_graph_and_start_emb_cache()
+                assert graph_state.of().pipeline.cuts
+            return cases.steps([read, train])
+
+    tf.nest.map_structure(np.testing.assert_array_equal, results(False), results(True))

@@ -5,6 +5,14 @@ The ops work in graph mode and in tf.functions. Most users want `estimator_plugi
 """
 
 from . import gradients
+from .bundle_ops import (
+    commit_save,
+    has_bundle_ops,
+    restore_tables,
+    save_tables,
+    table_load,
+    table_save_base,
+)
 from .exchange_ops import (
     pack_gradients,
     route_keys,
@@ -28,17 +36,11 @@ from .table_ops import (
     unique_with_counts,
 )
 from .transfer_ops import (
-    commit_save,
-    has_bundle_ops,
-    restore_tables,
-    save_tables,
     table_export,
     table_export_waiting,
     table_import,
     table_import_waiting,
-    table_load,
     table_new_save,
-    table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup

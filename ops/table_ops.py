@@ -3,23 +3,25 @@
 This module also offers the wrappers of its sisters `lookup_ops`, `update_ops` and `transfer_ops`.
 """
 
+from .bundle_ops import (
+    commit_save,
+    has_bundle_ops,
+    restore_tables,
+    save_tables,
+    table_load,
+    table_save_base,
+)
 from .library import load
 from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .op_inputs import int64_ids
 from .transfer_ops import (
     TableContent,
     WaitingContent,
-    commit_save,
-    has_bundle_ops,
-    restore_tables,
-    save_tables,
     table_export,
     table_export_waiting,
     table_import,
     table_import_waiting,
-    table_load,
     table_new_save,
-    table_save_base,
 )
 from .update_ops import table_apply_gradients, table_apply_gradients_by_key
 from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup

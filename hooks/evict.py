@@ -5,8 +5,7 @@ import time
 import tensorflow as tf
 
 from estimator_plugin import eviction, graph_state, lookup_registry, tracking, validate
-
-from . import chief
+from estimator_plugin.distribute import cluster
 
 _NAME = "EvictHook"
 
@@ -61,7 +60,7 @@ class EvictHook(tf.compat.v1.train.SessionRunHook):
         self._active = False
 
     def begin(self):
-        self._active = self._enabled and chief.is_chief()
+        self._active = self._enabled and cluster.is_chief()
         if not self._active:
             return
         if not any(lookup.is_train for lookup in graph_state.of().lookups):

@@ -126,9 +126,12 @@ class TableSaveable(tf_compat.SaveableObject):
             handle, buckets = self.partition.handle, self.partition.num_buckets()
             graph = self.table.graph
             with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
-                outputs = tuple(table_ops.table_export(handle, buckets, meta))
+                waiting = ()
                 if self._waiting_arrays():
-                    outputs += tuple(table_ops.table_export_waiting(handle, buckets))
+                    waiting = tuple(table_ops.table_export_waiting(handle, buckets))
+                # Rows come second: a key that gets one in between is in both, and its row counts.
+                with tf.control_dependencies(waiting and waiting[0]):
+                    outputs = tuple(table_ops.table_export(handle, buckets, meta)) + waiting
             fields = ("meta", "bank") + names.BUCKET_ARRAYS + names.WAITING_ARRAYS
             self._exported = {
                 field: list(value) if isinstance(value, (list, tuple)) else value

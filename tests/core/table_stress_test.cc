@@ -79,7 +79,8 @@ class Stress {
     return addresses;
   }
 
-  // A row may have been removed since its address was looked up: then the whole update is refused.
+  // A row may have been removed since its address was looked up: then its gradient is dropped. The
+  // whole update is refused where the table was cleared.
   void Update(std::mt19937_64* random, const UpdateRule<float>& rule) {
     const Keys addresses = LookUp(random, OnMissing::kDefault);
     Floats gradients(kBatch * kDim, 1e-3f);

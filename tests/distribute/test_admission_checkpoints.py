@@ -50,7 +50,7 @@ def _go_on(count, prefix, saver="streaming", **kwargs):
         (0, "streaming", "streaming", 2),
         (1, "streaming", "streaming", 0),
         (3, "streaming", "streaming", None),
-        (3, "stock", "stock", 0),
+        (3, "streaming", "stock", 0),
         (5, "stock", "streaming", 2),
     ],
 )

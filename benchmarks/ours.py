@@ -77,3 +77,14 @@ class Ours(System):
 
     def incremental_saver(self):
         return ep.checkpoint.IncrementalSaver(ep.checkpoint.saver())
+
+
+class Pipelined(Ours):
+    """With the work on ids moved out of the step, into the input pipeline."""
+
+    def embed(self, table, ids, distinct=False):
+        return ep.sparse_lookup(table, ids, modify_graph=True)
+
+    @staticmethod
+    def hooks():
+        return [ep.hooks.GraphModifierHook()]

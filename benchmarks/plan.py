@@ -19,7 +19,7 @@ class Entrant(NamedTuple):
 class Case(NamedTuple):
     """One table in one scenario, and who is compared on it."""
 
-    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator" or "servers".
+    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator", "servers" or "pipeline".
     dim: int
     rows: int
     optimizer: str
@@ -54,6 +54,7 @@ _SAVING = _entrants("ours", "variable", "tfra", "deeprec", "limit")
 _DELTA = _entrants("ours", "limit")  # Nobody else saves deltas of a table.
 _ESTIMATOR = _entrants("ours", "variable", "columns", "tfra", "deeprec", "floor")
 _SERVERS = _entrants("ours", "partitioned")
+_PIPELINE = _entrants("ours", "pipelined")
 _MILLION = 1000 * 1000
 
 
@@ -79,6 +80,7 @@ def full_plan():
         Case("delta", 16, large, "adam", _DELTA, changes, rounds=SLOW_ROUNDS),
         Case("estimator", 16, _MILLION, "adagrad", _ESTIMATOR, train),
         Case("servers", 16, _MILLION, "adagrad", _SERVERS, train),
+        Case("pipeline", 16, _MILLION, "adagrad", _PIPELINE, train),
     ]
     return cases
 
@@ -104,6 +106,7 @@ def smoke_plan():
         "delta": ("ours", "limit"),
         "estimator": ("ours", "floor"),
         "servers": ("ours", "partitioned"),
+        "pipeline": ("ours", "pipelined"),
     }
     return [
         case._replace(

@@ -9,6 +9,7 @@ from benchmarks.targets import target_rows
 
 _NAMES = {
     "ours": "estimator_plugin",
+    "pipelined": "estimator_plugin, GraphModifierHook",
     "variable": "`tf.Variable`, row numbers",
     "variable-adagrad": "`tf.Variable`, Adagrad instead",
     "columns": "feature columns",
@@ -192,6 +193,15 @@ def _servers_table(results):
     return _table(header, rows)
 
 
+def _pipeline_table(results):
+    rows = [
+        [_NAMES[system], case.config, "%.1f" % (1 / case.seconds(system, "train"))]
+        for case in results.cases("pipeline")
+        for system in case.systems
+    ]
+    return _table(["DeepFM, ids hashed from strings", "Case", "Steps/s"], rows)
+
+
 def markdown(results):
     """The whole report of a run."""
     run = results.run
@@ -210,6 +220,7 @@ def markdown(results):
         ("delta", "Full and delta checkpoints", _delta_table),
         ("estimator", "Estimator", _estimator_table),
         ("servers", "Parameter servers", _servers_table),
+        ("pipeline", "Ids in the input pipeline", _pipeline_table),
     ]
     for scenario, title, make in sections:
         if results.cases(scenario):

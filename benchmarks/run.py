@@ -32,7 +32,9 @@ def _parse_arguments(arguments):
     size.add_argument("--quick", action="store_true", help="fewer cases and rounds")
     size.add_argument("--smoke", action="store_true", help="tiny tables, no rivals to install")
     parser.add_argument(
-        "--only", default="", help="scenarios: step,growth,checkpoint,delta,estimator,servers"
+        "--only",
+        default="",
+        help="scenarios: step,growth,checkpoint,delta,estimator,servers,pipeline",
     )
     parser.add_argument("--systems", default="", help="systems to keep, e.g. ours,deeprec")
     parser.add_argument("--optimizer", default="", help="keep only cases of this optimizer")

@@ -15,6 +15,7 @@ SLOTS = {"sgd": 0, "adagrad": 1, "adam": 2}
 
 _CLASSES = {
     "ours": ("benchmarks.ours", "Ours"),
+    "pipelined": ("benchmarks.ours", "Pipelined"),
     "floor": ("benchmarks.floor", "Floor"),
     "partitioned": ("benchmarks.rivals.partitioned", "Partitioned"),
     "variable": ("benchmarks.rivals.variable", "Variable"),
@@ -84,6 +85,11 @@ class System(abc.ABC):
 
     def estimator_initializers(self):
         """Those of them that an Estimator does not run by itself."""
+        return []
+
+    @staticmethod
+    def hooks():
+        """Hooks that an Estimator is to be given."""
         return []
 
     def saver(self, kind):

@@ -17,7 +17,7 @@ from benchmarks.channel import Channel  # noqa: E402
 from benchmarks.system import system_class  # noqa: E402
 from benchmarks.workload import Workload  # noqa: E402
 
-_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers"]
+_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline"]
 
 
 def _parse_arguments():
@@ -63,11 +63,12 @@ def main():
     channel = Channel()
     workload = Workload(arguments.rows, arguments.samples, cache=arguments.cache)
     tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
-    if arguments.scenario == "estimator":
-        from benchmarks.scenarios import estimator
+    if arguments.scenario in ("estimator", "pipeline"):
+        from benchmarks.scenarios import estimator, pipeline
 
         system = system_class(arguments.system)
-        estimator.serve(channel, system, arguments.dim, arguments.optimizer, workload)
+        scenario = estimator if arguments.scenario == "estimator" else pipeline
+        scenario.serve(channel, system, arguments.dim, arguments.optimizer, workload)
         return
     tf.compat.v1.disable_eager_execution()
     scenario = _make_scenario(arguments, workload)

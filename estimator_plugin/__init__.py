@@ -29,6 +29,11 @@ from . import eviction, optimizers, warm_start  # noqa: E402
 from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
 from .feature_pipeline import get_asc_insert_func, start_asc_pipeline  # noqa: E402
 from .feature_spec import FeatureSpec  # noqa: E402
+from .graph.session import (  # noqa: E402
+    do_merge_lookup,
+    get_initializer,
+    modify_graph_and_start_emb_cache,
+)
 from .host_pipeline import import_host_pipeline_ops  # noqa: E402
 from .table_export import export  # noqa: E402
 from .lookup import sparse_lookup  # noqa: E402
@@ -47,15 +52,18 @@ __all__ = [
     "constants",
     "create_table",
     "distribute",
+    "do_merge_lookup",
     "eviction",
     "export",
     "get_asc_insert_func",
     "get_config",
     "get_dense_and_sparse_variable",
+    "get_initializer",
     "hooks",
     "import_host_pipeline_ops",
     "init",
     "model_fns",
+    "modify_graph_and_start_emb_cache",
     "optimizers",
     "sparse_lookup",
     "start_asc_pipeline",

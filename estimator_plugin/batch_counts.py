@@ -25,6 +25,11 @@ class BatchCounts:
         self._occurrences = []
         self._lookups = []
 
+    @property
+    def occurrences(self):
+        """The occurrences that the lookups take, int32 [n] each; [0] for a lookup of its own."""
+        return [stable.op.inputs[0] for stable in self._occurrences]
+
     def join(self, keys, look_up):
         """Makes one lookup more.
 

@@ -29,9 +29,6 @@ _ACCEPTED = {
     "train_interval": lambda v: validate.integer(
         _OWNER, "train_interval", v, -1, validate.INT32_MAX
     ),
-    "prefetch_batch_number": lambda v: validate.integer(
-        _OWNER, "prefetch_batch_number", v, 1, validate.INT32_MAX
-    ),
 }
 
 
@@ -53,6 +50,8 @@ class Config:
       restore_model_version: None or int from 0. The global step to restore; None is the newest.
       recent_key_count_threshold: int from 0, default 0. Keys seen fewer times than this since the
         last checkpoint stay out of a delta.
+      prefetch_batch_number: int from 1, default 1. Batches that a pipeline which
+        GraphModifierHook made has ready before a step asks for them.
     """
 
     max_steps: int = -1
@@ -66,6 +65,7 @@ class Config:
     save_delta_checkpoints_secs: typing.Optional[int] = None
     restore_model_version: typing.Optional[int] = None
     recent_key_count_threshold: int = 0
+    prefetch_batch_number: int = 1
 
     def __post_init__(self):
         limit = validate.INT32_MAX
@@ -81,6 +81,7 @@ class Config:
         validate.integer(
             _OWNER, "restore_model_version", self.restore_model_version, 0, limit, optional=True
         )
+        validate.integer(_OWNER, "prefetch_batch_number", self.prefetch_batch_number, 1, limit)
         validate.integer(
             _OWNER, "recent_key_count_threshold", self.recent_key_count_threshold, 0, limit
         )
@@ -101,7 +102,7 @@ def init(**kwargs):
     Args:
       **kwargs: the attributes of `Config`, all optional. The other parameters of the Rec SDK
         (use_dynamic, bind_cpu, use_lccl, use_mpi, rank_id, rank_size, train_interval,
-        prefetch_batch_number, use_hot, use_shm_swap) are accepted, checked, and said once to have
+        use_hot, use_shm_swap) are accepted, checked, and said once to have
         no effect: a process's place in a cluster is what TF_CONFIG says, see
         `ep.distribute.rank_id`. A name that nobody knows is accepted too, as in the Rec SDK, with
         a warning.

@@ -23,6 +23,9 @@ class GraphState:
         self.rules_of_table = {}  # Table name -> tracking.Rules of its training lookups.
         self.batch_counts_of_table = {}  # Table name -> list of batch_counts.BatchCounts.
         self.optimizer_of_table = {}  # Table name -> HashOptimizer.
+        self.pipeline_requests = []  # graph.requests.Request, in order.
+        self.orphans_adopter = None  # The IteratorGetNext operation that constant ids move behind.
+        self.pipeline = None  # graph.modify.Pipeline, once the graph is modified.
         self.savers = []  # Streaming savers, in order of creation.
         self.servers = []  # Stack of tuples of device strings: where tables that are made live.
         self.exchanges = []  # distribute.exchange.Exchange, in order of creation.

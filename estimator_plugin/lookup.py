@@ -18,6 +18,7 @@ from . import (
 )
 from .distribute import exchange
 from .feature_spec import FeatureSpec
+from .graph import requests
 from .ops import table_ops
 
 
@@ -55,7 +56,8 @@ def sparse_lookup(
       weights: None, or of the kind and shape of ids: a factor for each id. Needs a combiner; mean
         divides by the sum of weights, sqrtn by the root of the sum of their squares, and where that
         is 0 the result is 0.
-      modify_graph: bool or None. The lookup is part of the training step in either case.
+      modify_graph: bool or None. True asks GraphModifierHook, or modify_graph_and_start_emb_cache,
+        to move what computes the ids into the input pipeline. The results are the same.
       batch: the batch that a FeatureSpec is for, a dict, tuple, list or tensor as it came out of
         the dataset. With ids of another kind it is not used.
       access_and_evict_config: None or a dict of access_threshold, eviction_threshold and
@@ -106,6 +108,8 @@ def sparse_lookup(
         if is_train:
             tracked = tracking.arguments(owner, table, keys, found.thresholds, found.timestamp)
         embeddings = _look_up(table, name, keys, default, is_train, is_grad, tracked)
+        if modify_graph:
+            requests.of_lookup(lookup_registry.lookups_of(table)[-1], ids)
         if serving_default_value is not None:
             embeddings = _zero_where_no_key(keys, embeddings)
         if combiner is not None:
@@ -244,7 +248,3 @@ def _check_arguments(owner, send_count, modify_graph, kwargs):
         validate.boolean(owner, "modify_graph", modify_graph)
     given = [] if send_count is None else ["send_count"]
     notices.no_meaning("sparse_lookup", given + list(kwargs))
-    if modify_graph:
-        notices.info_once(
-            "sparse_lookup: the lookup stays in the training step; modify_graph changes nothing"
-        )

@@ -1,6 +1,6 @@
 """The only module that imports `tensorflow.python`: what has no public name in TensorFlow."""
 
-from tensorflow.python.framework import ops
+from tensorflow.python.framework import op_def_registry, ops
 from tensorflow.python.ops import resources
 from tensorflow.python.training import saver as _saver
 from tensorflow.python.training import warm_starting_util
@@ -83,3 +83,21 @@ def runs_where_ops_are_made(op):
     graph = ops.get_default_graph()
     here = graph._get_control_flow_context()
     return op.graph is graph and op._get_control_flow_context() is here
+
+
+def add_control_input(op, before):
+    """Makes the operation `op`, which no session has run yet, run after the operation `before`."""
+    op._add_control_input(before)
+
+
+def in_control_flow(op):
+    """True when `op` is in a branch of a tf.cond or in the body of a tf.while_loop."""
+    return op._get_control_flow_context() is not None
+
+
+def calls_functions(op):
+    """True when `op` runs a function: it has one as an attribute, or is a call of one."""
+    if any(attr.type in ("func", "list(func)") for attr in op.op_def.attr):
+        return True
+    get = getattr(op_def_registry, "get", None) or op_def_registry.get_registered_ops().get
+    return get(op.type) is None

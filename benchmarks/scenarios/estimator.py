@@ -14,6 +14,7 @@ tf1 = tf.compat.v1
 DENSE_FEATURES = 13
 HIDDEN_UNITS = (256, 128)
 _WARM_UP_STEPS = 20
+_STEPS_AFTER_A_PAUSE = 5  # They find full input queues and cold caches.
 
 
 def _input_fn(workload):
@@ -61,6 +62,8 @@ def _model_fn(features, labels, mode, params):
     for i in range(FEATURES):
         table = system.add_table("c%d" % i, rows)
         ids = features["c%d" % i]
+        if ids.dtype == tf.string:
+            ids = tf.strings.to_hash_bucket_fast(ids, 2**63 - 1)
         if system.uses_row_numbers:
             ids = tf.math.floormod(ids, rows)
         columns.append(system.embed_by(system.best_way, table, ids))
@@ -104,10 +107,9 @@ class _ServeBetweenSteps(tf1.train.SessionRunHook):
             self._channel.ready({"measures": self._measures})
         else:
             self._durations.append(now - self._start)
-            if now < self._deadline or len(self._durations) < 5:
+            if now < self._deadline or len(self._durations) < _STEPS_AFTER_A_PAUSE + 3:
                 return
-            # The first steps after a pause find a full input queue and cold caches.
-            self._channel.answer({"seconds": self._durations[2:]})
+            self._channel.answer({"seconds": self._durations[_STEPS_AFTER_A_PAUSE:]})
         request = self._channel.next_request()
         if request is None:
             run_context.request_stop()
@@ -116,7 +118,7 @@ class _ServeBetweenSteps(tf1.train.SessionRunHook):
         self._deadline = time.perf_counter() + request[1]
 
 
-def serve(channel, system_class, dim, optimizer, workload):
+def serve(channel, system_class, dim, optimizer, workload, input_fn=_input_fn):
     """Trains until the channel closes; its one measure, "train", is seconds per global step."""
     params = {
         "system_class": system_class,
@@ -134,4 +136,5 @@ def serve(channel, system_class, dim, optimizer, workload):
             log_step_count_steps=None,
         )
         estimator = tf.estimator.Estimator(_model_fn, config=config, params=params)
-        estimator.train(lambda: _input_fn(workload), hooks=[_ServeBetweenSteps(channel, ["train"])])
+        hooks = system_class.hooks() + [_ServeBetweenSteps(channel, ["train"])]
+        estimator.train(lambda: input_fn(workload), hooks=hooks)

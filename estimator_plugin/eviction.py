@@ -38,8 +38,8 @@ class OlderThan:
     def __post_init__(self):
         validate.integer("OlderThan", "age", self.age, 1, validate.INT32_MAX)
 
-    def operation(self, handle):
-        return table_ops.table_evict(handle, "older_than", self.age)
+    def operation(self, partition):
+        return table_ops.table_evict(partition.handle, "older_than", self.age)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,13 +62,14 @@ class SmallNorm:
     def __post_init__(self):
         validate.real("SmallNorm", "norm", self.norm, 0, 1e30, above_low=True)
 
-    def operation(self, handle):
-        return table_ops.table_evict(handle, "small_norm", self.norm)
+    def operation(self, partition):
+        return table_ops.table_evict(partition.handle, "small_norm", self.norm)
 
 
 @dataclasses.dataclass(frozen=True)
 class RowBudget:
-    """At most `rows` rows stay; of equals the one with the smaller key leaves first.
+    """At most `rows` rows stay; of equals the one with the smaller key leaves first. Of a table on
+    parameter servers each keeps a share of `rows`, as it has a share of the buckets.
 
     Args:
       rows: int from 1.
@@ -91,8 +92,9 @@ class RowBudget:
         validate.integer("RowBudget", "rows", self.rows, 1, 1 << 40)
         validate.choice("RowBudget", "keep", self.keep, sorted(_KEEP))
 
-    def operation(self, handle):
-        return table_ops.table_evict(handle, _KEEP[self.keep], self.rows)
+    def operation(self, partition):
+        rows = partition.share_of(self.rows)
+        return table_ops.table_evict(partition.handle, _KEEP[self.keep], rows)
 
 
 POLICIES = (OlderThan, SmallNorm, RowBudget)
@@ -135,9 +137,13 @@ def evict(table, policies):
     policies = checked_policies("table %r" % table.name, policies)
     if not policies:
         validate.fail("table %r" % table.name, "policies", policies, "at least one policy")
+    return tf.add_n([_evict_from(partition, policies) for partition in table.partitions])
+
+
+def _evict_from(partition, policies):
     counts = []
-    with tf.device(table.handle.device):
+    with tf.device(partition.device):
         for policy in policies:
             with tf.control_dependencies(counts[-1:]):
-                counts.append(policy.operation(table.handle))
+                counts.append(policy.operation(partition))
         return tf.add_n(counts)

@@ -36,7 +36,12 @@ class HostPipelineOps:
         """
         del ids_name
         value = tf.cast(tf.convert_to_tensor(input_tensor), tf.int32)
-        with tf.control_dependencies([_set_threshold(t, value) for t in _tables(emb_name)]):
+        changes = [
+            _set_threshold(table, partition, value)
+            for table in _tables(emb_name)
+            for partition in table.partitions
+        ]
+        with tf.control_dependencies(changes):
             return tf.constant(1, tf.int32)
 
 
@@ -54,10 +59,10 @@ def import_host_pipeline_ops(so_pkg_name=None):
     return HostPipelineOps()
 
 
-def _set_threshold(table, value):
+def _set_threshold(table, partition, value):
     configured = tracking.rules_of(table).thresholds.access
-    with tf.device(table.handle.device):
-        return table_ops.table_set_threshold(table.handle, value, access_threshold=configured)
+    with tf.device(partition.device):
+        return table_ops.table_set_threshold(partition.handle, value, access_threshold=configured)
 
 
 def _tables(emb_name):

@@ -131,7 +131,7 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked):
     shape = keys.shape
     flat = keys if shape.rank == 1 else tf.reshape(keys, [-1])
     if table.is_distributed:
-        local, addresses = exchange.look_up(table, flat, default, insert=is_train)
+        local, addresses = exchange.look_up(table, flat, default, is_train, tracked)
     else:
         with tf.device(table.handle.device):
             if tracked is None:

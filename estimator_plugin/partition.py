@@ -26,6 +26,7 @@ class Partition:
     def __init__(self, settings, buckets, bank=None):
         self.table_name = settings.options.name
         self.buckets = buckets
+        self._buckets_of_table = settings.options.num_buckets
         self.handle = _make_handle(settings, buckets)
         self.device = self.handle.device
         bank = bank if bank is not None else bank_of(settings)
@@ -40,6 +41,11 @@ class Partition:
     def num_buckets(self):
         """How many buckets it owns."""
         return self.buckets[1] - self.buckets[0]
+
+    def share_of(self, number):
+        """Its part of a whole number that is for the table, by buckets; all parts add up to it."""
+        begin, end = (number * bucket // self._buckets_of_table for bucket in self.buckets)
+        return end - begin
 
 
 def on_servers(settings, servers):

@@ -83,8 +83,8 @@ class EmbeddingTable:
         return self._all(self._each(table_ops.table_memory), tf.add_n)
 
     def statistics(self):
-        """What the table has done so far, int64 [7]; see `ops.table_statistics`."""
-        return self._all(self._each(table_ops.table_statistics), tf.add_n)
+        """What the table has done so far, int64, as `ops.table_ops.STATISTICS` names it."""
+        return self._all(self._each(table_ops.table_statistics), table_ops.combined_statistics)
 
     def find(self, keys):
         """The addresses of int64 `keys`, int64 of the same shape; -1 for those without a row."""

@@ -50,6 +50,9 @@ def arguments(owner, table, keys, given, timestamp=None):
             "table %r: its %r cannot be shared, but %s is 1; count exactly, or unset it"
             % (table.name, table.admission, admission.COMBINE_VARIABLE)
         )
+    if combined:
+        counted = [name for name, rules in state.rules_of_table.items() if rules != NO_RULES]
+        _check_same_places(table, [state.tables[name] for name in counted])
     state.rules_of_table[table.name] = Rules(limits, time_unit)
     return {
         "now": now,
@@ -60,6 +63,21 @@ def arguments(owner, table, keys, given, timestamp=None):
         "sketch_bytes": table.admission.max_bytes,
         "combined": combined,
     }
+
+
+def _check_same_places(table, others):
+    """Tables on servers can share a record only if a key lies on the same server for all."""
+
+    def places(of, other):
+        return [(p.device, p.buckets[1] * other.num_buckets) for p in of.partitions]
+
+    for other in others:
+        if places(table, other) != places(other, table):
+            raise ValueError(
+                "table %r: its keys do not lie on the servers that those of table %r are on, so the "
+                "two cannot share a record of counts; give both num_buckets=%d, or unset %s"
+                % (table.name, other.name, other.num_buckets, admission.COMBINE_VARIABLE)
+            )
 
 
 def _agreed(table, known, given):

@@ -74,10 +74,7 @@ class TableStatsHook(tf.compat.v1.train.SessionRunHook):
 
     def begin(self):
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
-        self._statistics = {}
-        for table in _tables(self._tables):
-            with tf.device(table.handle.device):
-                self._statistics[table.name] = table_ops.table_statistics(table.handle)
+        self._statistics = {table.name: table.statistics() for table in _tables(self._tables)}
         self._looked_up = {name: (0, 0) for name in self._statistics}
         if self._output_dir is not None:
             self._writer = tf.compat.v1.summary.FileWriterCache.get(self._output_dir)

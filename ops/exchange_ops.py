@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from .library import load
 from .op_inputs import int64_ids, row_or_zeros
+from .usage_ops import tracking_attrs
 
 
 def route_keys(now, keys, table_of, num_buckets, counted, num_servers, name=None):
@@ -59,28 +60,42 @@ def route_keys(now, keys, table_of, num_buckets, counted, num_servers, name=None
     )
 
 
-def serve_lookup(handles, request, insert, name=None):
+def serve_lookup(handles, request, insert, tracked=None, name=None):
     """The rows of the keys of a request. Runs on the server that has the tables.
 
     Args:
       handles: list of T scalar resource tensors, the partitions of the tables on this server.
       request: int64 vector, from `route_keys`.
       insert: bool. Whether a key without a row gets one.
+      tracked: None, or a dict from the number of a table to a dict of keyword arguments of
+        `table_tracked_lookup`, from faae_coefficient on. Keys of these tables are counted, and have
+        no row before they are admitted; time and occurrences are those of the request.
       name: optional name of the operation.
 
     Returns:
       (response, addresses, versions): float32 vector for `unpack_rows`; int64, the address of each
-      key of the request; int64 [T], numbers that go up with each `serve_apply_accumulated` on the
+      key of the request, -1 for one without a row; int64 [T], numbers that go up with each `serve_apply_accumulated` on the
       table, and when its content is replaced.
 
     Raises:
-      tf.errors.InvalidArgumentError: when run, the request is malformed, or asks to insert a key of
-        another server.
+      ValueError: tracked has an argument out of range.
+      tf.errors.InvalidArgumentError: when run, the request is malformed, asks to insert a key of
+        another server, or has a time or occurrences that `table_tracked_lookup` would not take;
+        nothing is counted then.
       tf.errors.FailedPreconditionError: when run, a table is uninitialized.
 
     >>> response, addresses, versions = serve_lookup([handle], requests[0], insert=True)
     """
-    return load().ep_serve_lookup(handles, request, insert=insert, name=name)
+    tables = sorted(tracked or ())
+    attrs = [tracking_attrs(**tracked[table]) for table in tables]
+    return load().ep_serve_lookup(
+        handles,
+        request,
+        insert=insert,
+        tracked=tables,
+        name=name,
+        **{key: [each[key] for each in attrs] for key in tracking_attrs()},
+    )
 
 
 def unpack_rows(responses, requests, positions, default_row, anchor, table, dims, name=None):

@@ -1,7 +1,10 @@
 """Tables as resources: made, initialized, measured, emptied.
 
-This module also offers the wrappers of its sisters `lookup_ops`, `update_ops` and `transfer_ops`.
+This module also offers the wrappers of its sisters `lookup_ops`, `update_ops`, `transfer_ops`,
+`bundle_ops` and `usage_ops`.
 """
+
+import tensorflow as tf
 
 from .bundle_ops import (
     commit_save,
@@ -28,6 +31,7 @@ from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
 
 __all__ = [
     "STATISTICS",
+    "combined_statistics",
     "TableContent",
     "WaitingContent",
     "commit_save",
@@ -82,6 +86,8 @@ STATISTICS = (
     "access_threshold",  # The current one, -1 for none.
     "frozen",  # 1 while counts stand still.
 )
+# Those that partitions of a table do not share out among them: every lookup tells all the time.
+_OF_EVERY_PARTITION = ("backward_clocks", "clock", "access_threshold", "frozen")
 
 
 def table_handle(
@@ -204,6 +210,23 @@ def table_statistics(handle, name=None):
     2
     """
     return load().ep_table_statistics(handle, name=name)
+
+
+def combined_statistics(statistics):
+    """The statistics of a table out of those of its partitions.
+
+    Args:
+      statistics: list of int64 vectors, from `table_statistics`.
+
+    Returns:
+      int64 vector of the same form: sums, but for clock, threshold and what goes by them, which are
+      the largest.
+
+    >>> of_table = combined_statistics([table_statistics(handle) for handle in handles])
+    """
+    of_all = tf.constant([name in _OF_EVERY_PARTITION for name in STATISTICS])
+    stacked = tf.stack(statistics)
+    return tf.where(of_all, tf.reduce_max(stacked, axis=0), tf.reduce_sum(stacked, axis=0))
 
 
 def table_remove(handle, keys, name=None):

@@ -63,12 +63,9 @@ def table_tracked_lookup(
     >>> session.run(addresses >= 0)
     array([ True,  True, False])
     """
-    if sketch_bytes < 0:
-        raise ValueError("sketch_bytes is %d, want 0 for the default or more" % sketch_bytes)
-    if combined and admission_filter != "exact":
-        raise ValueError(
-            "admission_filter is %r; tables that share one record count exactly" % admission_filter
-        )
+    attrs = tracking_attrs(
+        faae_coefficient, access_threshold, time_unit, admission_filter, sketch_bytes, combined
+    )
     return load().ep_table_tracked_lookup(
         handle,
         int64_ids(keys, "keys"),
@@ -76,14 +73,44 @@ def table_tracked_lookup(
         tf.zeros([0], tf.int32) if occurrences is None else occurrences,
         tf.convert_to_tensor(now, tf.int64),
         dim=dim,
-        faae_coefficient=faae_coefficient,
-        access_threshold=access_threshold,
-        time_unit=time_unit,
-        admission_filter=admission_filter,
-        sketch_bytes=sketch_bytes or SKETCH_BYTES,
-        combined=combined,
         name=name,
+        **attrs,
     )
+
+
+def tracking_attrs(
+    faae_coefficient=1,
+    access_threshold=-1,
+    time_unit="seconds",
+    admission_filter="exact",
+    sketch_bytes=0,
+    combined=False,
+):
+    """The attrs by which an op counts and admits the keys of a table, as a dict.
+
+    Args:
+      As for `table_tracked_lookup`.
+
+    Raises:
+      ValueError: sketch_bytes is negative, or combined is true of a sketch.
+
+    >>> tracking_attrs(access_threshold=2)["access_threshold"]
+    2
+    """
+    if sketch_bytes < 0:
+        raise ValueError("sketch_bytes is %d, want 0 for the default or more" % sketch_bytes)
+    if combined and admission_filter != "exact":
+        raise ValueError(
+            "admission_filter is %r; tables that share one record count exactly" % admission_filter
+        )
+    return {
+        "faae_coefficient": faae_coefficient,
+        "access_threshold": access_threshold,
+        "time_unit": time_unit,
+        "admission_filter": admission_filter,
+        "sketch_bytes": sketch_bytes or SKETCH_BYTES,
+        "combined": combined,
+    }
 
 
 def table_set_threshold(handle, threshold, access_threshold, name=None):

@@ -25,6 +25,7 @@ from ..ops import exchange_ops, op_inputs
 
 _ANCHOR_GRADIENT = "EstimatorPluginExchangeAnchor"
 _POSITION_BITS = 32
+_SAME_VALUE = ("Cast", "Identity", "ReadVariableOp")
 
 Served = collections.namedtuple("Served", ["response", "addresses", "versions"])
 
@@ -32,13 +33,19 @@ Served = collections.namedtuple("Served", ["response", "addresses", "versions"])
 class _Member:
     """A lookup that has joined: its inputs, and outputs that stay when the ops behind them go."""
 
-    def __init__(self, table, keys, default_row):
+    def __init__(self, table, keys, default_row, tracked):
         self.table = table
         self.keys = keys
         self.default_row = default_row
+        self.rules = dict(tracked or {})
+        self.now = self.rules.pop("now", None)
         self.embeddings = None  # float [n, dim], for the user.
         self.addresses = None  # int64 [n], for the user.
         self._positions = None
+
+    def inputs(self):
+        """The tensors that it needs before it can run."""
+        return [self.keys, self.default_row] + ([] if self.now is None else [self.now])
 
     def point_at(self, positions, embeddings, number):
         """Makes the user's outputs those of new ops."""
@@ -62,27 +69,31 @@ class Route:
       positions: list of int64 [n], one for each lookup.
     """
 
-    def __init__(self, lookups, servers, insert):
-        """`lookups` are pairs of a table and int64 keys."""
+    def __init__(self, lookups, servers, insert, now=None, rules=None):
+        """`lookups` are pairs of a table and int64 keys. Tables in the dict `rules` are tracked by
+        them, at the time `now`."""
         self.servers = servers
         self.tables = []
         for table, _ in lookups:
             if table not in self.tables:
                 self.tables.append(table)
+        rules = rules or {}
         self.requests, self.positions = exchange_ops.route_keys(
-            tf.zeros([], tf.int64),
+            tf.zeros([], tf.int64) if now is None else now,
             [keys for _, keys in lookups],
             table_of=[self.tables.index(table) for table, _ in lookups],
             num_buckets=[table.num_buckets for table in self.tables],
-            counted=[False] * len(self.tables),
+            counted=[table in rules for table in self.tables],
             num_servers=len(servers),
         )
+        tracked = {self.tables.index(table): of_table for table, of_table in rules.items()}
         self.served = []
         for i, server in enumerate(servers):
             with tf.device(server):
-                self.served.append(
-                    Served(*exchange_ops.serve_lookup(self.handles(i), self.requests[i], insert))
+                served = exchange_ops.serve_lookup(
+                    self.handles(i), self.requests[i], insert, tracked
                 )
+                self.served.append(Served(*served))
 
     def handles(self, server):
         """The resources of the tables on a server."""
@@ -100,6 +111,7 @@ class Exchange:
       insert: bool, whether keys without a row get one.
       servers: tuple of device strings.
       is_open: bool, whether a lookup may join.
+      now: int64 scalar, the time of all lookups that count their keys; None while none does.
       route: the Route of all lookups so far.
     """
 
@@ -108,6 +120,7 @@ class Exchange:
         self.insert = insert
         self.servers = servers
         self.is_open = True
+        self.now = None
         self.route = None
         self._members = []
         self._anchor_of = {}  # Table -> tensor that stands for it here; see `_anchor`.
@@ -115,9 +128,12 @@ class Exchange:
     def join(self, member):
         """Rebuilds the exchange with one lookup more."""
         self._members.append(member)
+        self.now = member.now if self.now is None else self.now
         if member.table not in self._anchor_of:
             self._anchor_of[member.table] = _anchor(member.table, self)
-        route = Route([(m.table, m.keys) for m in self._members], self.servers, self.insert)
+        rules = {m.table: m.rules for m in self._members if m.rules}
+        lookups = [(m.table, m.keys) for m in self._members]
+        route = Route(lookups, self.servers, self.insert, self.now, rules)
         for each, positions in zip(self._members, route.positions):
             embeddings = exchange_ops.unpack_rows(
                 [served.response for served in route.served],
@@ -130,6 +146,12 @@ class Exchange:
             )
             each.point_at(positions, embeddings, self.number)
         self.route = route
+
+    def has_time_of(self, member):
+        """Whether a request of this exchange can say what time it is for `member`."""
+        if None in (self.now, member.now):
+            return True
+        return _origin(self.now) == _origin(member.now)
 
     def feeds(self, tensors):
         """Whether any of `tensors` depends on a result of this exchange."""
@@ -148,7 +170,7 @@ class Exchange:
         ]
 
 
-def look_up(table, keys, default_row, insert):
+def look_up(table, keys, default_row, insert, tracked=None):
     """A lookup of a table on parameter servers.
 
     Args:
@@ -156,6 +178,8 @@ def look_up(table, keys, default_row, insert):
       keys: int64 vector of n keys.
       default_row: float32 [dim] for keys without a row, or None for zeros.
       insert: bool, whether a key without a row gets one.
+      tracked: None, or what `tracking.arguments` gives: keys are counted, all lookups of the
+        exchange together, and get their row when they are admitted.
 
     Returns:
       (embeddings, addresses): float32 [n, dim] and int64 [n].
@@ -172,7 +196,7 @@ def look_up(table, keys, default_row, insert):
     # What the lookup has to wait for joins its ids, since the ops are made outside of it all.
     keys = tf.identity(keys, name="ids")
     default_row = op_inputs.row_or_zeros(default_row)
-    member = _Member(table, keys, default_row)
+    member = _Member(table, keys, default_row, tracked)
     with tf.control_dependencies(None), tf.device(table.handle.device):
         _exchange_for(member, insert).join(member)
     return member.embeddings, member.addresses
@@ -189,11 +213,23 @@ def _exchange_for(member, insert):
     servers = tuple(partition.device for partition in member.table.partitions)
     for exchange in known:
         if exchange.is_open and (exchange.insert, exchange.servers) == (insert, servers):
-            if not exchange.feeds([member.keys, member.default_row]):
+            if exchange.feeds(member.inputs()):
+                exchange.is_open = False
+            elif exchange.has_time_of(member):
                 return exchange
-            exchange.is_open = False
     known.append(Exchange(len(known), insert, servers))
     return known[-1]
+
+
+def _origin(now):
+    """What tells two times apart: their value if it is known, else the tensor or variable that they
+    are taken from."""
+    value = tf.get_static_value(now)
+    if value is not None:
+        return int(value)
+    while now.op.type in _SAME_VALUE:
+        now = now.op.inputs[0]
+    return now.op.name, now.value_index
 
 
 def _anchor(table, exchange):

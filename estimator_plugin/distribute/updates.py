@@ -178,6 +178,19 @@ class _Merged:
             # The lookups have given every key its row by now.
             keys = [(x[0], tf.identity(x[2])) for x in self._lookups]
             self.route = exchange.Route(keys, exchanges[0].servers, insert=False)
+        self.route.served = [self._as_first_read(i) for i in range(len(self.route.servers))]
+
+    def _as_first_read(self, server):
+        """What the server found, with the versions that the rows had in the earliest lookup."""
+        found = [(own.route.served[server].versions, own.route.tables) for own in self._exchanges]
+        with tf.device(self.route.servers[server]):
+            versions = tf.stack(
+                [
+                    tf.reduce_min([versions[tables.index(table)] for versions, tables in found])
+                    for table in self.route.tables
+                ]
+            )
+        return self.route.served[server]._replace(versions=versions)
 
     def padded_lookups(self, table):
         routed = zip(self._lookups, self.route.positions)

@@ -46,9 +46,9 @@ void CountRange(RowUse* const* uses, const Counting& counting, const int64_t* ad
 }  // namespace
 
 template <typename V>
-KeyCounter<V>::KeyCounter(const KeyUse& use, const Buckets& buckets, int bucket_shift,
+KeyCounter<V>::KeyCounter(const KeyUse& use, const Buckets& buckets, const TableOptions& options,
                           Admission* admission)
-    : buckets_(buckets), bucket_shift_(bucket_shift), admission_(admission) {
+    : buckets_(buckets), options_(options), admission_(admission) {
   std::lock_guard<std::mutex> lock(*admission_->mutex());
   bool first = false;
   counting_ = admission_->Begin(use, &first);
@@ -75,11 +75,12 @@ void KeyCounter<V>::StartClock() {
 template <typename V>
 void KeyCounter<V>::PrepareFilters() {
   const bool outdated = admission_->TakeFiltersOutdated();
-  const int num_buckets = static_cast<int>(buckets_.size());
-  for (int b = 0; b < num_buckets; ++b) {
+  const ShardRange owned = options_.owned_buckets();
+  for (int64_t b = owned.begin; b < owned.end; ++b) {
     std::unique_ptr<AdmissionFilter>& filter = buckets_[b]->filter;
     if (filter != nullptr && !outdated) continue;
-    std::unique_ptr<AdmissionFilter> made = admission_->MakeFilter(b, num_buckets);
+    std::unique_ptr<AdmissionFilter> made =
+        admission_->MakeFilter(static_cast<int>(b), options_.num_buckets);
     if (filter != nullptr) {  // Counted by another filter, or read from a checkpoint.
       WaitingRecords records;
       filter->Save(&records);
@@ -136,15 +137,18 @@ void KeyCounter<V>::CountCombined(const int64_t* keys, const int64_t* addresses,
 template <typename V>
 void KeyCounter<V>::CountMissing(std::vector<MissingKey>* missing, ParallelRunner* runner) {
   if (counting_.threshold == 0 || missing->empty()) return;
-  const int num_buckets = static_cast<int>(buckets_.size());
-  MissingByBucket groups(*missing, num_buckets, bucket_shift_);
+  const int num_buckets = options_.num_buckets;
+  const ShardRange owned = options_.owned_buckets();
+  MissingByBucket groups(*missing, num_buckets, BucketShift(num_buckets));
   std::vector<int64_t> admitted(num_buckets);  // The end of what is kept of each bucket's part.
   const int64_t n = static_cast<int64_t>(missing->size());
-  const int shards = std::min(num_buckets, ShardsFor(*runner, n, kWaitingGrain));
+  const int64_t buckets_here = owned.end - owned.begin;
+  const int shards = static_cast<int>(
+      std::min<int64_t>(buckets_here, ShardsFor(*runner, n, kWaitingGrain)));
   std::lock_guard<std::mutex> lock(*admission_->mutex());
   runner->Run(shards, [&](int shard) {
-    const ShardRange range = RangeOfShard(num_buckets, shards, shard);
-    for (int64_t b = range.begin; b < range.end; ++b) {
+    const ShardRange range = RangeOfShard(buckets_here, shards, shard);
+    for (int64_t b = owned.begin + range.begin; b < owned.begin + range.end; ++b) {
       AdmissionFilter* const filter = buckets_[b]->filter.get();
       MissingKey* const begin = groups.keys.data() + groups.begins[b];
       MissingKey* const end = groups.keys.data() + groups.begins[b + 1];
@@ -157,7 +161,7 @@ void KeyCounter<V>::CountMissing(std::vector<MissingKey>* missing, ParallelRunne
     }
   });
   missing->clear();
-  for (int b = 0; b < num_buckets; ++b) {
+  for (int64_t b = owned.begin; b < owned.end; ++b) {
     missing->insert(missing->end(), groups.keys.begin() + groups.begins[b],
                     groups.keys.begin() + admitted[b]);
   }

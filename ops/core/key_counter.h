@@ -11,6 +11,7 @@
 #include "bucket.h"
 #include "missing_keys.h"
 #include "parallel.h"
+#include "table_types.h"
 
 namespace estimator_plugin {
 
@@ -21,7 +22,8 @@ class KeyCounter {
  public:
   using Buckets = std::vector<std::unique_ptr<Bucket<V>>>;
 
-  KeyCounter(const KeyUse& use, const Buckets& buckets, int bucket_shift, Admission* admission);
+  KeyCounter(const KeyUse& use, const Buckets& buckets, const TableOptions& options,
+             Admission* admission);
 
   // Counts the rows at positions of the batch; kNoAddress is left out.
   void CountRows(const int64_t* addresses, ShardRange positions);
@@ -40,7 +42,7 @@ class KeyCounter {
   void PrepareFilters();
 
   const Buckets& buckets_;
-  const int bucket_shift_;
+  const TableOptions& options_;
   Admission* const admission_;
   Counting counting_;
   std::vector<RowUse*> uses_;  // By bucket.

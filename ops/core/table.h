@@ -1,10 +1,9 @@
 // A growing embedding table: int64 keys, rows of [embedding | slots], a fixed number of buckets.
 //
-// Thread safety: every method may be called from any thread at any time. One
-// reader/writer lock guards the rows: lookups share it, inserts, updates and removals own it for
-// the moment of the change. A row is therefore never seen half-written by a lookup. Export hands
-// out views of live memory: keys and row count are of one moment, while the values of a row that is
-// being updated at that very instant may be caught mid-update, as with TensorFlow's own variables.
+// Thread safety: every method may be called from any thread at any time. One reader/writer lock
+// guards the rows: lookups share it, inserts, updates and removals own it for the moment of the
+// change, so no lookup sees a row half-written. Export hands out views of live memory: keys and row
+// count are of one moment, the values of a row may be caught mid-update, as those of variables.
 //
 // Determinism: for the same calls in the same order the table holds the same bits, whatever the
 // runner's thread count.
@@ -111,6 +110,7 @@ class Table {
   void MakeBuckets();  // Drops all rows. REQUIRES: layout_lock_ held exclusively, or no other user.
   int64_t LiveRows() const;
   void InitializeRow(int64_t key, V* row) const;
+  Status CheckOwned(const int64_t* keys, int64_t n) const;  // Whether they are of this partition.
   Status EnsureSlots(const std::vector<SlotSpec>& slots, bool* changed);
 
   Status InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,

@@ -176,13 +176,16 @@ std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<
     CaptureChanges(buckets[b].get());
     rows.push_back(buckets[b]->changes.CapturedRows());
     bytes += static_cast<int64_t>(rows.back().size()) * buckets[b]->store->row_bytes();
+    if (buckets[b]->filter != nullptr) bytes += buckets[b]->filter->bytes();
   }
   std::vector<BucketPart<V>> parts(rows.size());
   runner->Run(static_cast<int>(rows.size()), [&](int i) {
     const Bucket<V>& bucket = *buckets[range.begin + i];
     parts[i] = {CopyRows(bucket, layouts, rows[i]), bucket.changes.captured_removals()};
-    parts[i].view.waiting = bucket.SaveWaiting();
   });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i].view.waiting = buckets[range.begin + i]->SaveWaiting();
+  }
   return parts;
 }
 

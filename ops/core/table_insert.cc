@@ -38,13 +38,6 @@ Status Table<V>::InsertMissing(const std::vector<MissingKey>& missing, const Mis
   const int num_buckets = options_.num_buckets;
   const MissingByBucket groups(missing, num_buckets, bucket_shift_);
   const int64_t n = static_cast<int64_t>(missing.size());
-  const ShardRange owned = options_.owned_buckets();
-  if (groups.begins[owned.begin] > 0 || groups.begins[owned.end] < n) {
-    const int64_t key = groups.keys[groups.begins[owned.begin] > 0 ? 0 : n - 1].key;
-    return Error(Code::kInvalidArgument, "table '", options_.name, "': key ", key, " of bucket ",
-                 BucketOfHash(MixKey(key), bucket_shift_), " was sent to the partition of buckets ",
-                 owned.begin, " to ", owned.end - 1);
-  }
   const int shards = std::min(num_buckets, ShardsFor(*runner, n, kGrain));
   std::vector<Status> statuses(shards);
   // Locked by the caller, not by the shards: operations share the runner's threads, and the shards

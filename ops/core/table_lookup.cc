@@ -177,10 +177,25 @@ std::vector<ProbeResult> ProbeAll(const LookupBatch<V>& batch, int64_t n, KeyCou
 }  // namespace
 
 template <typename V>
+Status Table<V>::CheckOwned(const int64_t* keys, int64_t n) const {
+  const ShardRange owned = options_.owned_buckets();
+  if (owned.end - owned.begin == options_.num_buckets) return Status();
+  for (int64_t i = 0; i < n; ++i) {
+    const int bucket = BucketOfHash(MixKey(keys[i]), bucket_shift_);
+    if ((owned.begin <= bucket && bucket < owned.end) || keys[i] == kNoKey) continue;
+    return Error(Code::kInvalidArgument, "table '", options_.name, "': key ", keys[i],
+                 " of bucket ", bucket, " was sent to the partition of buckets ", owned.begin,
+                 " to ", owned.end - 1);
+  }
+  return Status();
+}
+
+template <typename V>
 Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, const V* default_row,
                         int64_t* addresses, V* embeddings, ParallelRunner* runner,
                         const KeyUse* use) {
   EP_RETURN_IF_ERROR(CheckUse(options_.name, use));
+  if (on_missing == OnMissing::kInsert) EP_RETURN_IF_ERROR(CheckOwned(keys, n));
   const std::vector<V> zeros(default_row == nullptr ? dim() : 0);
   SharedLock layout(&layout_lock_);
   LookupBatch<V> batch;
@@ -197,7 +212,7 @@ Status Table<V>::Lookup(const int64_t* keys, int64_t n, OnMissing on_missing, co
     SharedLock rows(&rows_lock_);
     std::unique_ptr<KeyCounter<V>> counter;
     if (use != nullptr) {
-      counter.reset(new KeyCounter<V>(*use, buckets_, bucket_shift_, &admission_));
+      counter.reset(new KeyCounter<V>(*use, buckets_, options_, &admission_));
       counting = counter->counting();
     }
     for (size_t b = 0; b < buckets_.size(); ++b) {

@@ -133,10 +133,11 @@ class SaveTablesOp : public BundleKernel {
       if (info.kind == SaveKind::kDelta) {
         named.emplace_back(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
       }
-      if (view.waiting != nullptr) {
-        const WaitingTensors waiting(*view.waiting);
+      // Where keys may have to wait a stock Saver looks for the arrays of all buckets.
+      if (view.waiting != nullptr || info.admission.configured != kNoThreshold) {
+        const WaitingTensors waiting =
+            view.waiting == nullptr ? WaitingTensors() : WaitingTensors(*view.waiting);
         for (WaitingArray array : kWaitingArrays) {
-          if (waiting.of(array).NumElements() == 0) continue;
           named.emplace_back(BucketTensorName(table.name, bucket, NameOf(array)),
                              waiting.of(array));
         }

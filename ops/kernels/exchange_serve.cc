@@ -2,12 +2,14 @@
 
 #include "exchange_serve.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "../core/exchange_rows.h"
 #include "intra_op_runner.h"
+#include "key_tracking.h"
 #include "row_updater.h"
 
 namespace estimator_plugin {
@@ -19,6 +21,7 @@ using tf::shape_inference::ShapeHandle;
 // Inputs: T handles, request.
 tf::Status ServeLookupShape(InferenceContext* c) {
   const int tables = AttrOf<tf::int32>(c, "T");
+  TF_RETURN_IF_ERROR(ToTensorFlow(CheckTrackingListAttrs(c, tables)));
   ShapeHandle unused;
   for (int t = 0; t < tables; ++t) TF_RETURN_IF_ERROR(c->WithRank(c->input(t), 0, &unused));
   TF_RETURN_IF_ERROR(c->WithRank(c->input(tables), 1, &unused));
@@ -33,7 +36,8 @@ class ServeLookupOp : public StatusKernel {
   explicit ServeLookupOp(tf::OpKernelConstruction* ctx)
       : StatusKernel(ctx),
         num_tables_(AttrOf<tf::int32>(ctx, "T")),
-        on_missing_(AttrOf<bool>(ctx, "insert") ? OnMissing::kInsert : OnMissing::kDefault) {}
+        on_missing_(AttrOf<bool>(ctx, "insert") ? OnMissing::kInsert : OnMissing::kDefault),
+        tracking_(TrackingFromListAttrs(ctx, num_tables_)) {}
 
  private:
   Status Run(tf::OpKernelContext* ctx) override {
@@ -42,6 +46,13 @@ class ServeLookupOp : public StatusKernel {
     const std::vector<int64_t> dims = DimsOf(tables);
     Request request;
     EP_RETURN_IF_ERROR(ReadRequest(ctx, num_tables_, tables.size(), &request));
+    std::vector<KeyUse> uses(num_tables_);
+    for (int t = 0; t < num_tables_; ++t) {  // All before the first: an error counts nothing.
+      if (tracking_[t] == nullptr) continue;
+      const RequestedKeys& asked = request.tables[t];
+      EP_RETURN_IF_ERROR(tracking_[t]->MakeUse(ctx, *tables[t], request.now, asked.occurrences,
+                                               asked.n, &uses[t]));
+    }
     // A row for every key, which is what it comes to in training; gaps are closed afterwards.
     const int64_t most = MostResponseWords(request, dims);
     tf::Tensor response;
@@ -60,8 +71,10 @@ class ServeLookupOp : public StatusKernel {
       EP_RETURN_IF_ERROR(tables[t]->WhileReady([&] {
         Int64Data(versions)[t] = tables[t]->accumulator()->version();
         return tables[t]->table()->Lookup(asked.keys, asked.n, on_missing_, nullptr,
-                                          Int64Data(addresses) + key, words + at, &runner);
+                                          Int64Data(addresses) + key, words + at, &runner,
+                                          tracking_[t] == nullptr ? nullptr : &uses[t]);
       }));
+      if (tracking_[t] != nullptr) ReportBackwardClock(*tables[t], uses[t], &reported_);
       key += asked.n;
       at += asked.n * dims[t];
     }
@@ -72,6 +85,8 @@ class ServeLookupOp : public StatusKernel {
 
   const int num_tables_;
   const OnMissing on_missing_;
+  const TrackingByTable tracking_;
+  std::atomic<bool> reported_{false};
 };
 
 // Inputs: T handles, hyperparameters, request, addresses, packed.
@@ -127,12 +142,21 @@ REGISTER_OP("EpServeLookup")
     .Input("request: int64")
     .Attr("T: int >= 1")
     .Attr("insert: bool")
+    .Attr("tracked: list(int) = []")
+    .Attr("faae_coefficient: list(int) = []")
+    .Attr("access_threshold: list(int) = []")
+    .Attr("time_unit: list({'seconds', 'steps'}) = []")
+    .Attr("admission_filter: list({'exact', 'sketch'}) = []")
+    .Attr("sketch_bytes: list(int) = []")
+    .Attr("combined: list(bool) = []")
     .Output("response: float")
     .Output("addresses: int64")
     .Output("versions: int64")
     .SetIsStateful()
     .SetShapeFn(ServeLookupShape)
-    .Doc("The rows of the keys of a request, which get them if `insert`, and their addresses.");
+    .Doc(
+        "The rows of the keys of a request, which get them if `insert`, and their addresses. Keys "
+        "of `tracked` tables are counted, and admitted first.");
 
 REGISTER_OP("EpServeUpdate")
     .Input("handles: T * resource")

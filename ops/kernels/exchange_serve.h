@@ -33,17 +33,6 @@ inline std::vector<int64_t> DimsOf(const TableResources& tables) {
   return dims;
 }
 
-// Which of an op's tables it is about: an attr, checked.
-inline Status CheckChosen(const char* attr, const std::vector<tf::int32>& chosen, int num_tables) {
-  const std::set<tf::int32> distinct(chosen.begin(), chosen.end());
-  if (distinct.size() == chosen.size() &&
-      (distinct.empty() || (*distinct.begin() >= 0 && *distinct.rbegin() < num_tables))) {
-    return Status();
-  }
-  return Error(Code::kInvalidArgument, attr, " must name each of the tables 0 to ", num_tables - 1,
-               " at most once");
-}
-
 // Gradients that came to a server: those of table t go to addresses[t].
 struct ServedGradients {
   KeyedRows sums;

@@ -2,7 +2,9 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_INPUT_CHECKS_H_
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_INPUT_CHECKS_H_
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "table_resource.h"
 #include "tf_compat.h"
@@ -44,6 +46,17 @@ inline Status DefaultRow(const TableResource& resource, const tf::Tensor& tensor
   }
   *row = tensor.NumElements() == 0 ? nullptr : tensor.flat<Value>().data();
   return Status();
+}
+
+// Which of an op's tables it is about: an attr, checked.
+inline Status CheckChosen(const char* attr, const std::vector<tf::int32>& chosen, int num_tables) {
+  const std::set<tf::int32> distinct(chosen.begin(), chosen.end());
+  if (distinct.size() == chosen.size() &&
+      (distinct.empty() || (*distinct.begin() >= 0 && *distinct.rbegin() < num_tables))) {
+    return Status();
+  }
+  return Error(Code::kInvalidArgument, attr, " must name each of the tables 0 to ", num_tables - 1,
+               " at most once");
 }
 
 // `tensor` must have the shape `leading` + [dim].

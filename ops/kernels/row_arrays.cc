@@ -177,6 +177,7 @@ Status ParseSave(const TableResource& resource, const std::string& text, SaveInf
   info->layout = meta.layout;
   info->save_id = meta.save_id;
   info->parent = {meta.parent_id, meta.parent};
+  info->admission = meta.admission;
   return Status();
 }
 

@@ -1,11 +1,10 @@
 // EpTableTrackedLookup, EpTableSetThreshold: training lookups that count their keys and admit them.
 
 #include <atomic>
-#include <memory>
 
-#include "../core/combined_counts.h"
 #include "input_checks.h"
 #include "intra_op_runner.h"
+#include "key_tracking.h"
 #include "shapes.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
@@ -33,46 +32,12 @@ tf::Status TableTrackedLookupShape(InferenceContext* c) {
   return shapes::RowsLike(c, kTrackedKeys, dim, 0);
 }
 
-AdmissionOptions AdmissionFromAttrs(tf::OpKernelConstruction* ctx) {
-  AdmissionOptions options;
-  options.access_threshold = AttrOf<tf::int32>(ctx, "access_threshold");
-  options.filter = AttrOf<std::string>(ctx, "admission_filter") == "sketch" ? FilterKind::kSketch
-                                                                            : FilterKind::kExact;
-  options.sketch_bytes = AttrOf<TfInt64>(ctx, "sketch_bytes");
-  return options;
-}
-
-// The record of counts that the tables of one device share, in the place where they are.
-class CombinedCountsResource : public tf::ResourceBase {
- public:
-  std::string DebugString() const override { return "Counts of the keys of several tables"; }
-
-  const std::shared_ptr<CombinedCounts> counts = std::make_shared<CombinedCounts>();
-};
-
-Status FindCombinedCounts(tf::OpKernelContext* ctx, std::shared_ptr<CombinedCounts>* counts) {
-  tf::ResourceMgr* const manager = ctx->resource_manager();
-  CombinedCountsResource* found = nullptr;
-  EP_RETURN_IF_ERROR(FromTensorFlow(manager->LookupOrCreate<CombinedCountsResource>(
-      manager->default_container(), "estimator_plugin_combined_counts", &found,
-      [](CombinedCountsResource** made) {
-        *made = new CombinedCountsResource;
-        return tf::Status();
-      })));
-  const tf::core::ScopedUnref unref(found);
-  *counts = found->counts;
-  return Status();
-}
-
 class TableTrackedLookupOp : public ReadyTableKernel {
  public:
   explicit TableTrackedLookupOp(tf::OpKernelConstruction* ctx)
       : ReadyTableKernel(ctx),
         dim_(AttrOf<TfInt64>(ctx, "dim")),
-        coefficient_(AttrOf<tf::int32>(ctx, "faae_coefficient")),
-        in_seconds_(AttrOf<std::string>(ctx, "time_unit") == "seconds"),
-        combined_(AttrOf<bool>(ctx, "combined")),
-        admission_(AdmissionFromAttrs(ctx)) {}
+        tracking_(TrackingFromAttrs(ctx)) {}
 
  private:
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
@@ -90,48 +55,27 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     EP_RETURN_IF_ERROR(resource->table()->Lookup(Int64Data(keys), keys.NumElements(),
                                                  OnMissing::kInsert, default_row,
                                                  Int64Data(addresses), embeddings, &runner, &use));
-    const Admission& admission = *resource->table()->admission();
-    if (admission.backward_clocks() > 0 && !reported_.exchange(true)) {
-      LOG(WARNING) << "table '" << resource->name() << "': a lookup came with time " << use.now
-                   << ", earlier than " << admission.clock()
-                   << " of one before; the table's clock does not go back";
-    }
+    ReportBackwardClock(*resource, use, &reported_);
     return Status();
   }
 
   Status ReadUse(tf::OpKernelContext* ctx, const TableResource& resource, KeyUse* use) const {
     const tf::Tensor& now = ctx->input(kTrackedNow);
     EP_RETURN_IF_ERROR(CheckScalar(resource, "now", now));
-    use->now = Int64Data(now)[0];
-    if (use->now < (in_seconds_ ? 1 : 0)) {
-      return Error(Code::kInvalidArgument, "table '", resource.name(),
-                   "': ", in_seconds_ ? "the timestamp" : "the step", " is ", use->now, ", want ",
-                   in_seconds_ ? "more than 0" : "at least 0");
-    }
-    use->coefficient = coefficient_;
-    use->admission = admission_;
-    if (combined_) EP_RETURN_IF_ERROR(FindCombinedCounts(ctx, &use->admission.combined));
     const tf::Tensor& occurrences = ctx->input(kTrackedOccurrences);
-    if (occurrences.dims() == 1 && occurrences.NumElements() == 0) return Status();
     const tf::TensorShape& wanted = ctx->input(kTrackedKeys).shape();
-    if (occurrences.shape() != wanted) {
+    const bool given = occurrences.dims() != 1 || occurrences.NumElements() > 0;
+    if (given && occurrences.shape() != wanted) {
       return WrongShape(resource, "occurrences", occurrences.shape(),
                         "[0] for one each or that of keys, " + wanted.DebugString());
     }
-    use->occurrences = occurrences.flat<tf::int32>().data();
-    for (int64_t i = 0; i < occurrences.NumElements(); ++i) {
-      if (use->occurrences[i] >= 0) continue;
-      return Error(Code::kInvalidArgument, "table '", resource.name(), "': occurrences[", i,
-                   "] is ", use->occurrences[i], ", want at least 0");
-    }
-    return Status();
+    return tracking_.MakeUse(ctx, resource, Int64Data(now)[0],
+                             given ? occurrences.flat<tf::int32>().data() : nullptr,
+                             wanted.num_elements(), use);
   }
 
   const int64_t dim_;
-  const int32_t coefficient_;
-  const bool in_seconds_;
-  const bool combined_;
-  const AdmissionOptions admission_;
+  const KeyTracking tracking_;
   std::atomic<bool> reported_{false};
 };
 

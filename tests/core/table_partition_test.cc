@@ -4,6 +4,7 @@
 #include "core/hash.h"
 #include "table_testing.h"
 #include "thread_runner.h"
+#include "usage_testing.h"
 
 namespace estimator_plugin {
 namespace testing {
@@ -62,6 +63,52 @@ TEST(TablePartitionTest, TakesOnlyKeysOfItsBuckets) {
     EXPECT_EQ(Remove(table.get(), {foreign}), 0);
   }
   EXPECT_EQ(table->size(), 100) << "nothing of a refused batch is there";
+}
+
+TEST(TablePartitionTest, CountsOnlyKeysOfItsBuckets) {
+  const auto table = MakePartition(5, 11);
+  const Keys own = KeysIn(5, 11, 3);
+  const KeyUse use = Use(7, 2);
+  const int64_t foreign[2] = {own[0], KeysIn(0, 5, 1)[0]};
+  int64_t addresses[2];
+  InlineRunner runner;
+  EXPECT_ERROR(table->Lookup(foreign, 2, OnMissing::kInsert, nullptr, addresses, nullptr, &runner,
+                             &use),
+               Code::kInvalidArgument, "was sent to the partition of buckets 5 to 10");
+  EXPECT_EQ(table->admission()->clock(), kNoClock);
+  CountedLookup(table.get(), {own[0], own[1], own[1]}, use);
+  EXPECT_EQ(WaitingSeen(*table), (SeenByKey{{own[0], {1, 7}}}));
+  EXPECT_EQ(RowsSeen(*table), (SeenByKey{{own[1], {2, 7}}}));
+  EXPECT_EQ(table->ExportWaiting().size(), 6u) << "of its own buckets";
+}
+
+TEST(TablePartitionTest, TakesInOnlyItsOwnWaitingKeys) {
+  const auto whole = MakeTable(kDim, kBuckets);
+  const Keys keys = KeysIn(0, kBuckets, 200);
+  CountedLookup(whole.get(), keys, Use(3, 5));
+  const auto waiting = whole->ExportWaiting();
+  SeenByKey found;
+  for (const auto& range : std::vector<std::pair<int, int>>{{0, 3}, {3, 10}, {10, kBuckets}}) {
+    for (int num_parts : {kBuckets, 4}) {  // Of a table of that many buckets, as a warm start has.
+      const auto part = MakePartition(range.first, range.second);
+      InlineRunner runner;
+      const int each = kBuckets / num_parts;
+      ASSERT_OK(part->Import({kDim, {}}, SavedAs(), num_parts, &runner, [&](int p) {
+        for (int b = p * each; b < (p + 1) * each; ++b) {
+          EP_RETURN_IF_ERROR(part->ImportWaiting(p, num_parts, waiting[b]->view()));
+        }
+        return Status();
+      }));
+      const SeenByKey own = WaitingSeen(*part);
+      for (const auto& key : own) {
+        EXPECT_GE(BucketOf(key.first), range.first);
+        EXPECT_LT(BucketOf(key.first), range.second);
+      }
+      EXPECT_EQ(part->stats().waiting, static_cast<int64_t>(own.size())) << "none is elsewhere";
+      found.insert(own.begin(), own.end());
+    }
+  }
+  EXPECT_EQ(found, WaitingSeen(*whole));
 }
 
 TEST(TablePartitionTest, TheSaveOfTwoPartitionsIsThatOfTheWhole) {

@@ -101,7 +101,7 @@ def assert_same(first, second):
 
 def live_ops(fetches, op_type):
     """The operations of a type that running `fetches` runs."""
-    pending = [x.op if isinstance(x, tf.Tensor) else x for x in tf.nest.flatten(fetches)]
+    pending = [x if isinstance(x, tf.Operation) else x.op for x in tf.nest.flatten(fetches)]
     seen = set(pending)
     while pending:
         op = pending.pop()

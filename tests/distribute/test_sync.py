@@ -18,14 +18,19 @@ _NORMAL = v1.truncated_normal_initializer(stddev=0.1, seed=3)
 class _Replica:
     """A model of two tables and a variable in the default graph, trained synchronously."""
 
-    def __init__(self, count, replicas, table_optimizer=None, dense_rate=0.1, worker=0):
+    def __init__(
+        self, count, replicas, table_optimizer=None, dense_rate=0.1, worker=0, chained=False
+    ):
         with in_process.placed_on(count, worker):
             self.ids = v1.placeholder(tf.int64, [None])
             self.scale = v1.placeholder_with_default(1.0, [])
             self.user = support.table("user", 4, _NORMAL)
             item = support.table("item", 4, _NORMAL)
             user_rows = ep.sparse_lookup(self.user, self.ids)
-            more_rows = ep.sparse_lookup(self.user, self.ids + 1)
+            more_ids = self.ids + 1
+            if chained:  # The second lookup of the table has to wait for the first.
+                more_ids += tf.cast(tf.reduce_sum(0 * user_rows), tf.int64)
+            more_rows = ep.sparse_lookup(self.user, more_ids)
             item_rows = ep.sparse_lookup(item, self.ids)
             weights = v1.get_variable("weights", [4], initializer=v1.ones_initializer())
             outputs = (user_rows + more_rows) * weights + item_rows
@@ -55,10 +60,14 @@ def _batch(step):
     return np.random.RandomState(step).randint(-1, 60, [32])
 
 
-def _trained_alone(count, path):
+def _trained_alone(count, path, chained=False):
     """What five steps of one replica leave behind, and their losses."""
     with tf.Graph().as_default():
-        replica = _Replica(count, 1)
+        replica = _Replica(count, 1, chained=chained)
+        if count:
+            pushes = in_process.live_ops(replica.train_op, "EpServeAccumulate")
+            pushed = [table for push in pushes for table in push.get_attr("completes")]
+            assert len(pushed) == 2 * count, "one for each table and server"
         with replica.session(in_process.target(count)) as session:
             losses = [
                 session.run([replica.loss, replica.train_op], {replica.ids: _batch(i)})[0]
@@ -72,10 +81,11 @@ def _trained_alone(count, path):
     return in_process.Result(losses, support.checkpoint_content(prefix))
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_one_replica_is_one_process(count, tmp_path):
-    expected = _trained_alone(0, str(tmp_path / "local"))
-    found = _trained_alone(count, str(tmp_path / "servers"))
+@pytest.mark.parametrize("count, chained", [(1, False), (2, False), (2, True)])
+def test_one_replica_is_one_process(count, chained, tmp_path):
+    """Also where a table takes part in two exchanges: the mean is that of one replica's sums."""
+    expected = _trained_alone(0, str(tmp_path / "local"), chained)
+    found = _trained_alone(count, str(tmp_path / "servers"), chained)
     assert len(set(expected.fetched)) == 5
     in_process.assert_same(expected, found)
 

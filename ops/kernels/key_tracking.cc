@@ -107,6 +107,9 @@ Status CheckTrackingListAttrs(tf::shape_inference::InferenceContext* c, int num_
   const auto tracked = AttrOf<std::vector<tf::int32>>(c, "tracked");
   EP_RETURN_IF_ERROR(CheckChosen("tracked", tracked, num_tables));
   const size_t n = tracked.size();
+  if (n > 0 && !AttrOf<bool>(c, "insert")) {
+    return Error(Code::kInvalidArgument, "tracked tables admit keys, so insert must be true");
+  }
   EP_RETURN_IF_ERROR(
       CheckList("faae_coefficient", AttrOf<std::vector<tf::int32>>(c, "faae_coefficient"), n, 1));
   EP_RETURN_IF_ERROR(CheckList(

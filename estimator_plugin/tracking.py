@@ -74,8 +74,8 @@ def _check_same_places(table, others):
     for other in others:
         if places(table, other) != places(other, table):
             raise ValueError(
-                "table %r: its keys do not lie on the servers that those of table %r are on, so the "
-                "two cannot share a record of counts; give both num_buckets=%d, or unset %s"
+                "table %r: its keys do not lie on the servers that those of table %r are on, so "
+                "they cannot share a record of counts; give both num_buckets=%d, or unset %s"
                 % (table.name, other.name, other.num_buckets, admission.COMBINE_VARIABLE)
             )
 

@@ -74,14 +74,13 @@ def serve_lookup(handles, request, insert, tracked=None, name=None):
 
     Returns:
       (response, addresses, versions): float32 vector for `unpack_rows`; int64, the address of each
-      key of the request, -1 for one without a row; int64 [T], numbers that go up with each `serve_apply_accumulated` on the
-      table, and when its content is replaced.
+      key of the request, -1 for one without a row; int64 [T], numbers that go up with each
+      `serve_apply_accumulated` on the table, and when its content is replaced.
 
     Raises:
       ValueError: tracked has an argument out of range.
       tf.errors.InvalidArgumentError: when run, the request is malformed, asks to insert a key of
-        another server, or has a time or occurrences that `table_tracked_lookup` would not take;
-        nothing is counted then.
+        another server, or has a time or occurrences that `table_tracked_lookup` refuses.
       tf.errors.FailedPreconditionError: when run, a table is uninitialized.
 
     >>> response, addresses, versions = serve_lookup([handle], requests[0], insert=True)

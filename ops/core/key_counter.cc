@@ -143,8 +143,8 @@ void KeyCounter<V>::CountMissing(std::vector<MissingKey>* missing, ParallelRunne
   std::vector<int64_t> admitted(num_buckets);  // The end of what is kept of each bucket's part.
   const int64_t n = static_cast<int64_t>(missing->size());
   const int64_t buckets_here = owned.end - owned.begin;
-  const int shards = static_cast<int>(
-      std::min<int64_t>(buckets_here, ShardsFor(*runner, n, kWaitingGrain)));
+  const int shards =
+      static_cast<int>(std::min<int64_t>(buckets_here, ShardsFor(*runner, n, kWaitingGrain)));
   std::lock_guard<std::mutex> lock(*admission_->mutex());
   runner->Run(shards, [&](int shard) {
     const ShardRange range = RangeOfShard(buckets_here, shards, shard);

@@ -63,8 +63,8 @@ Status CheckList(const std::string& attr, const std::vector<Value>& list, size_t
 Status KeyTracking::MakeUse(tf::OpKernelContext* ctx, const TableResource& resource, int64_t now,
                             const int32_t* occurrences, int64_t n, KeyUse* use) const {
   if (now < (in_seconds ? 1 : 0)) {
-    return Error(Code::kInvalidArgument, "table '", resource.name(), "': ",
-                 in_seconds ? "the timestamp" : "the step", " is ", now, ", want ",
+    return Error(Code::kInvalidArgument, "table '", resource.name(),
+                 "': ", in_seconds ? "the timestamp" : "the step", " is ", now, ", want ",
                  in_seconds ? "more than 0" : "at least 0");
   }
   for (int64_t i = 0; occurrences != nullptr && i < n; ++i) {
@@ -107,11 +107,13 @@ Status CheckTrackingListAttrs(tf::shape_inference::InferenceContext* c, int num_
   const auto tracked = AttrOf<std::vector<tf::int32>>(c, "tracked");
   EP_RETURN_IF_ERROR(CheckChosen("tracked", tracked, num_tables));
   const size_t n = tracked.size();
-  EP_RETURN_IF_ERROR(CheckList("faae_coefficient",
-                               AttrOf<std::vector<tf::int32>>(c, "faae_coefficient"), n, 1));
-  EP_RETURN_IF_ERROR(CheckList("access_threshold",
-                               AttrOf<std::vector<tf::int32>>(c, "access_threshold"), n,
-                               kNoThreshold));
+  if (n > 0 && !AttrOf<bool>(c, "insert")) {
+    return Error(Code::kInvalidArgument, "tracked tables admit keys, so insert must be true");
+  }
+  EP_RETURN_IF_ERROR(
+      CheckList("faae_coefficient", AttrOf<std::vector<tf::int32>>(c, "faae_coefficient"), n, 1));
+  EP_RETURN_IF_ERROR(CheckList(
+      "access_threshold", AttrOf<std::vector<tf::int32>>(c, "access_threshold"), n, kNoThreshold));
   EP_RETURN_IF_ERROR(
       CheckList("sketch_bytes", AttrOf<std::vector<TfInt64>>(c, "sketch_bytes"), n, 1));
   EP_RETURN_IF_ERROR(CheckList("combined", AttrOf<std::vector<bool>>(c, "combined"), n, 0));

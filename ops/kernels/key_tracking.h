@@ -20,8 +20,9 @@ struct KeyTracking {
   bool combined = false;
   AdmissionOptions admission;
 
-  // The use of a batch of n keys at time `now`; `occurrences` may be null, one each. InvalidArgument
-  // for a time or occurrences that cannot be. REQUIRES: `use` lives no longer than `occurrences`.
+  // The use of a batch of n keys at time `now`; `occurrences` may be null, one each.
+  // InvalidArgument for a time or occurrences that cannot be. REQUIRES: `use` lives no longer than
+  // `occurrences`.
   Status MakeUse(tf::OpKernelContext* ctx, const TableResource& resource, int64_t now,
                  const int32_t* occurrences, int64_t n, KeyUse* use) const;
 };

@@ -72,9 +72,9 @@ TEST(TablePartitionTest, CountsOnlyKeysOfItsBuckets) {
   const int64_t foreign[2] = {own[0], KeysIn(0, 5, 1)[0]};
   int64_t addresses[2];
   InlineRunner runner;
-  EXPECT_ERROR(table->Lookup(foreign, 2, OnMissing::kInsert, nullptr, addresses, nullptr, &runner,
-                             &use),
-               Code::kInvalidArgument, "was sent to the partition of buckets 5 to 10");
+  EXPECT_ERROR(
+      table->Lookup(foreign, 2, OnMissing::kInsert, nullptr, addresses, nullptr, &runner, &use),
+      Code::kInvalidArgument, "was sent to the partition of buckets 5 to 10");
   EXPECT_EQ(table->admission()->clock(), kNoClock);
   CountedLookup(table.get(), {own[0], own[1], own[1]}, use);
   EXPECT_EQ(WaitingSeen(*table), (SeenByKey{{own[0], {1, 7}}}));

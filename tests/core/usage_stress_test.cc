@@ -85,16 +85,13 @@ class UsageStress {
     const SaveKind kind = table_->can_save_delta() ? SaveKind::kDelta : SaveKind::kFull;
     SaveInfo info;
     std::vector<BucketView<float>> views;
-    const Status status = table_->Export(
-        kind,
-        [&](const SaveInfo& now) {
-          info = now;
-          return Status();
-        },
-        [&](int, const BucketView<float>& view, const Keys&) {
-          views.push_back(view);
-          return Status();
-        });
+    Status status = table_->PlanSave(kind, &info);
+    if (status.ok()) {
+      status = table_->Export(info, [&](int, const BucketView<float>& view, const Keys&) {
+        views.push_back(view);
+        return Status();
+      });
+    }
     errors_ += !status.ok() && kind == SaveKind::kFull;
     if (status.ok()) table_->CommitSave({info.save_id, "checkpoint"});
     for (const BucketView<float>& view : views) {

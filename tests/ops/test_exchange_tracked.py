@@ -94,6 +94,11 @@ def test_rules_that_cannot_be(session, new_table, tracked, said):
         exchange_ops.serve_lookup([new_table("user")], _request(5, ([7], [1])), True, tracked)
 
 
+def test_keys_are_counted_only_where_they_may_get_a_row(session, new_table):
+    with pytest.raises(ValueError, match="insert must be true"):
+        exchange_ops.serve_lookup([new_table("user")], _request(5, ([7], [1])), False, {0: {}})
+
+
 def test_a_key_of_another_server_counts_nothing(session):
     handle = table_ops.table_handle("user", 2, num_buckets=8, first_bucket=0, end_bucket=4)
     session.run(table_ops.table_initialize(handle, tf.zeros([0, 2])))

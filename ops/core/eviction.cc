@@ -3,56 +3,65 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace estimator_plugin {
 namespace {
 
-// The rows of [begin, end) for which `leaves` is true.
+// A policy that looks at each row alone: leaves(store, row) says of a live row whether it leaves.
 template <typename Leaves>
-void SelectIf(uint32_t begin, uint32_t end, std::vector<uint32_t>* rows, const Leaves& leaves) {
-  const size_t before = rows->size();
-  rows->resize(before + (end - begin));
-  uint32_t* next = rows->data() + before;
-  for (uint32_t row = begin; row < end; ++row) {  // No branch: it could not be foreseen.
-    *next = row;
-    next += leaves(row) ? 1 : 0;
-  }
-  rows->resize(next - rows->data());
-}
-
-class OlderThan : public EvictionPolicy {
+class EachRow : public EvictionPolicy {
  public:
-  explicit OlderThan(int64_t last) : last_(last) {}
+  EachRow(const Leaves& leaves, int64_t last_waiting)
+      : leaves_(leaves), last_waiting_(last_waiting) {}
 
-  void Select(const RowStore& store, uint32_t begin, uint32_t end,
-              std::vector<uint32_t>* rows) const override {
-    const RowUse* const uses = store.uses();
-    SelectIf(begin, end, rows, [&](uint32_t row) { return uses[row].last_seen <= last_; });
+  size_t Select(const RowStore& store, uint32_t begin, uint32_t end,
+                uint32_t* rows) const override {
+    size_t selected = 0;
+    for (uint32_t row = begin; row < end; ++row) {  // No branch: it could not be foreseen.
+      rows[selected] = row;
+      selected += leaves_(store, row) ? 1 : 0;
+    }
+    size_t live = 0;
+    for (size_t i = 0; i < selected; ++i) {
+      rows[live] = rows[i];
+      live += store.IsLive(rows[i]) ? 1 : 0;
+    }
+    return live;
   }
-  int64_t last_waiting() const override { return last_; }
+
+  int64_t last_waiting() const override { return last_waiting_; }
 
  private:
-  const int64_t last_;
+  const Leaves leaves_;
+  const int64_t last_waiting_;
 };
 
-class SmallNorm : public EvictionPolicy {
- public:
-  SmallNorm(int64_t dim, double limit) : dim_(dim), limit_(limit) {}
+template <typename Leaves>
+std::unique_ptr<EvictionPolicy> MakeEachRow(const Leaves& leaves, int64_t last_waiting = -1) {
+  return std::unique_ptr<EvictionPolicy>(new EachRow<Leaves>(leaves, last_waiting));
+}
 
-  void Select(const RowStore& store, uint32_t begin, uint32_t end,
-              std::vector<uint32_t>* rows) const override {
-    SelectIf(begin, end, rows, [&](uint32_t row) {
-      if (!store.IsLive(row)) return false;
-      const float* const values = reinterpret_cast<const float*>(store.row(row));
-      double squares = 0;
-      for (int64_t i = 0; i < dim_; ++i) squares += static_cast<double>(values[i]) * values[i];
-      return std::sqrt(squares) < limit_;
-    });
+struct OlderThan {
+  int64_t last;
+
+  bool operator()(const RowStore& store, uint32_t row) const {
+    return store.uses()[row].last_seen <= last;
   }
+};
 
- private:
-  const int64_t dim_;
-  const double limit_;
+struct SmallNorm {
+  int64_t dim;
+  double limit;
+
+  bool operator()(const RowStore& store, uint32_t row) const {
+    if (!store.IsLive(row)) return false;  // Its memory may have been given back.
+    const float* const values = reinterpret_cast<const float*>(store.row(row));
+    double squares = 0;
+    for (int64_t i = 0; i < dim; ++i) squares += static_cast<double>(values[i]) * values[i];
+    return std::sqrt(squares) < limit;
+  }
 };
 
 // What a row budget ranks rows by: the least leave first.
@@ -63,58 +72,83 @@ int64_t RankOf(const RowStore& store, Rank rank, uint32_t row) {
   return rank == Rank::kLastSeen ? use.last_seen : use.count;
 }
 
-// Rows of a lower rank leave, and of those of this rank the ones with lower keys.
-struct Cutoff {
-  int64_t rank;
-  int64_t key;
-};
+// A row's place in the order in which rows leave: ties of rank go by key.
+using Place = std::pair<int64_t, int64_t>;
 
-class BelowCutoff : public EvictionPolicy {
- public:
-  BelowCutoff(Rank rank, Cutoff cutoff) : rank_(rank), cutoff_(cutoff) {}
+Place PlaceOf(const RowStore& store, Rank rank, uint32_t row) {
+  return {RankOf(store, rank, row), store.keys()[row]};
+}
 
-  void Select(const RowStore& store, uint32_t begin, uint32_t end,
-              std::vector<uint32_t>* rows) const override {
-    SelectIf(begin, end, rows, [&](uint32_t row) {
-      const int64_t rank = RankOf(store, rank_, row);
-      return rank < cutoff_.rank || (rank == cutoff_.rank && store.keys()[row] <= cutoff_.key);
-    });
+struct UpTo {
+  Rank rank;
+  Place last;
+
+  bool operator()(const RowStore& store, uint32_t row) const {
+    return PlaceOf(store, rank, row) <= last;
   }
-
- private:
-  const Rank rank_;
-  const Cutoff cutoff_;
 };
 
-// Keeps `budget` rows of those there are now. Two passes over the metadata: one for the rank at the
-// limit, one for the keys of that rank.
+// Calls visit(store, row) for all live rows.
+template <typename Visit>
+void ForEachRow(const EvictedTable& table, const Visit& visit) {
+  table.for_each_range([&](const RowStore& store, uint32_t begin, uint32_t end) {
+    for (uint32_t row = begin; row < end; ++row) {
+      if (store.IsLive(row)) visit(store, row);
+    }
+  });
+}
+
+// Ranks in steps of a power of two, so that few of them have to be sorted.
+struct Histogram {
+  static constexpr uint64_t kBins = 1 << 14;
+
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = std::numeric_limits<int64_t>::min();
+  int shift = 0;
+  std::vector<int64_t> rows;
+
+  uint64_t BinOf(int64_t rank) const {  // Ranks may rise while they are looked at.
+    const uint64_t bin = (static_cast<uint64_t>(rank) - static_cast<uint64_t>(least)) >> shift;
+    return std::min(bin, kBins - 1);
+  }
+};
+
+constexpr uint64_t Histogram::kBins;
+
+Histogram MakeHistogram(const EvictedTable& table, Rank rank) {
+  Histogram histogram;
+  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
+    histogram.least = std::min(histogram.least, RankOf(store, rank, row));
+    histogram.most = std::max(histogram.most, RankOf(store, rank, row));
+  });
+  const uint64_t range =
+      static_cast<uint64_t>(histogram.most) - static_cast<uint64_t>(histogram.least);
+  while (range >> histogram.shift >= Histogram::kBins) ++histogram.shift;
+  histogram.rows.assign(Histogram::kBins, 0);
+  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
+    ++histogram.rows[histogram.BinOf(RankOf(store, rank, row))];
+  });
+  return histogram;
+}
+
+// Keeps `budget` rows of those there are now.
 std::unique_ptr<EvictionPolicy> WithinBudget(const EvictedTable& table, Rank rank, int64_t budget) {
-  std::vector<int64_t> ranks;
-  table.for_each_range([&](const RowStore& store, uint32_t begin, uint32_t end) {
-    for (uint32_t row = begin; row < end; ++row) {
-      if (store.IsLive(row)) ranks.push_back(RankOf(store, rank, row));
-    }
-  });
-  const int64_t excess = static_cast<int64_t>(ranks.size()) - budget;
+  if (table.rows <= budget) return nullptr;
+  const Histogram histogram = MakeHistogram(table, rank);
+  int64_t excess = std::accumulate(histogram.rows.begin(), histogram.rows.end(), -budget);
   if (excess <= 0) return nullptr;
-  const auto limit = ranks.begin() + (excess - 1);
-  std::nth_element(ranks.begin(), limit, ranks.end());
-  Cutoff cutoff = {*limit, 0};
-  const int64_t of_rank = 1 + std::count(ranks.begin(), limit, cutoff.rank);
-  std::vector<int64_t>().swap(ranks);
-  std::vector<int64_t> keys;
-  table.for_each_range([&](const RowStore& store, uint32_t begin, uint32_t end) {
-    for (uint32_t row = begin; row < end; ++row) {
-      if (RankOf(store, rank, row) == cutoff.rank && store.IsLive(row)) {
-        keys.push_back(store.keys()[row]);
-      }
+  uint64_t bin = 0;
+  for (; excess > histogram.rows[bin]; ++bin) excess -= histogram.rows[bin];
+  std::vector<Place> places;  // Of the bin in which the last row to leave is.
+  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
+    if (histogram.BinOf(RankOf(store, rank, row)) == bin) {
+      places.push_back(PlaceOf(store, rank, row));
     }
   });
-  if (keys.empty()) return nullptr;  // All of them were seen meanwhile.
-  const int64_t last = std::min(of_rank, static_cast<int64_t>(keys.size())) - 1;
-  std::nth_element(keys.begin(), keys.begin() + last, keys.end());
-  cutoff.key = keys[last];
-  return std::unique_ptr<EvictionPolicy>(new BelowCutoff(rank, cutoff));
+  if (places.empty()) return nullptr;  // All of them were seen meanwhile.
+  const auto last = places.begin() + (std::min<int64_t>(excess, places.size()) - 1);
+  std::nth_element(places.begin(), last, places.end());
+  return MakeEachRow(UpTo{rank, *last});
 }
 
 // Of a number that is not negative.
@@ -133,9 +167,10 @@ Status MakeEvictionPolicy(const EvictionRule& rule, const EvictedTable& table,
   }
   const int64_t whole = Truncated(std::ceil(rule.threshold));
   if (rule.policy == "older_than") {
-    if (table.clock >= whole) policy->reset(new OlderThan(table.clock - whole));
+    const int64_t last = table.clock - whole;
+    if (last >= 0) *policy = MakeEachRow(OlderThan{last}, last);
   } else if (rule.policy == "small_norm") {
-    policy->reset(new SmallNorm(table.dim, rule.threshold));
+    *policy = MakeEachRow(SmallNorm{table.dim, rule.threshold});
   } else if (rule.policy == "least_recent") {
     *policy = WithinBudget(table, Rank::kLastSeen, whole);
   } else if (rule.policy == "least_frequent") {

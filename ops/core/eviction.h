@@ -30,9 +30,9 @@ class EvictionPolicy {
  public:
   virtual ~EvictionPolicy() = default;
 
-  // Appends the rows of [begin, end) that leave; those that are free already may be among them.
-  virtual void Select(const RowStore& store, uint32_t begin, uint32_t end,
-                      std::vector<uint32_t>* rows) const = 0;
+  // The rows of [begin, end) that leave, in order; there is room for all. Returns how many.
+  virtual size_t Select(const RowStore& store, uint32_t begin, uint32_t end,
+                        uint32_t* rows) const = 0;
   // Keys last seen then or before stop waiting for admission; negative for none.
   virtual int64_t last_waiting() const { return -1; }
 };
@@ -41,6 +41,7 @@ class EvictionPolicy {
 struct EvictedTable {
   int64_t clock = 0;  // Negative before the first lookup that was told the time.
   int64_t dim = 0;
+  int64_t rows = 0;
   // Calls visit(store, begin, end) for all rows, free ones among them, in some ranges.
   using Visit = std::function<void(const RowStore&, uint32_t begin, uint32_t end)>;
   std::function<void(const Visit&)> for_each_range;

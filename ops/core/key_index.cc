@@ -62,19 +62,19 @@ void KeyIndex::Insert(int64_t key, uint64_t hash, uint32_t row) {
 }
 
 uint32_t KeyIndex::Remove(int64_t key, uint64_t hash) {
-  if (Find(key, hash) == kNoRow) return kNoRow;
+  if (num_groups_ == 0) return kNoRow;
   Group* group = const_cast<Group*>(reader().Home(hash));
-  for (;;) {
-    for (int i = 0; i < kEntries; ++i) {
-      if (group->keys[i] == key) {
-        group->keys[i] = kNoKey;
-        --size_;
-        return group->rows[i];
-      }
-    }
+  unsigned match = group->Match(key);
+  // Only a key that is there has counted in the groups that it passed.
+  if (match == 0 && Find(key, hash) == kNoRow) return kNoRow;
+  for (; match == 0; match = group->Match(key)) {
     --group->overflow;
     group = Next(group);
   }
+  const int i = __builtin_ctz(match);
+  group->keys[i] = kNoKey;
+  --size_;
+  return group->rows[i];
 }
 
 uint32_t KeyIndex::FindOrInsert(int64_t key, uint64_t hash, uint32_t row) {

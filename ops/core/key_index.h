@@ -24,6 +24,13 @@ class KeyIndex {
     int64_t keys[kEntries];  // kNoKey where empty.
     uint32_t rows[kEntries];
     uint32_t overflow;
+
+    // A bit for the entry of the key, if it is here.
+    unsigned Match(int64_t key) const {
+      unsigned match = 0;
+      for (int i = 0; i < kEntries; ++i) match |= static_cast<unsigned>(keys[i] == key) << i;
+      return match;
+    }
   };
   static_assert(sizeof(Group) == 64, "a group is one cache line");
 
@@ -81,10 +88,7 @@ class KeyIndex {
 
 inline uint32_t KeyIndex::Reader::Find(const Group* group, int64_t key) const {
   for (uint64_t probed = 0; probed < num_groups; ++probed) {
-    unsigned match = 0;
-    for (int i = 0; i < kEntries; ++i) {
-      match |= static_cast<unsigned>(group->keys[i] == key) << i;
-    }
+    const unsigned match = group->Match(key);
     if (match != 0) return group->rows[__builtin_ctz(match)];
     if (group->overflow == 0) return kNoRow;
     if (++group == groups + num_groups) group = groups;

@@ -113,26 +113,30 @@ void RowStore::SkipHugePages() {
   huge_at_ = HugeThreshold(huge_begin_);
 }
 
-void RowStore::Free(uint32_t row) {
-  live_bits_[row / 64] &= ~(uint64_t{1} << row % 64);
+void RowStore::Free(const uint32_t* rows, size_t n) {
   if (generations_.empty()) generations_.assign(used_, first_generation_);
-  ++generations_[row];
-  --live_;
-  if (pinned()) {
-    deferred_.push_back(row);
-    return;
+  for (size_t i = 0; i < n; ++i) {
+    live_bits_[rows[i] / 64] &= ~(uint64_t{1} << rows[i] % 64);
+    ++generations_[rows[i]];
   }
-  Recycle(row);
+  live_ -= static_cast<int64_t>(n);
+  if (pinned()) {
+    deferred_.insert(deferred_.end(), rows, rows + n);
+  } else {
+    Recycle(rows, n);
+  }
 }
 
-void RowStore::Recycle(uint32_t row) {
-  arrays_.keys[row] = kNoKey;
-  if (has_usage_) arrays_.uses[row] = RowUse();
-  free_rows_.Add(row);
+void RowStore::Recycle(const uint32_t* rows, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    arrays_.keys[rows[i]] = kNoKey;
+    if (has_usage_) arrays_.uses[rows[i]] = RowUse();
+    free_rows_.Add(rows[i]);
+  }
 }
 
 void RowStore::ReclaimDeferred() {
-  for (uint32_t row : deferred_) Recycle(row);
+  Recycle(deferred_.data(), deferred_.size());
   deferred_.clear();
 }
 

@@ -31,8 +31,8 @@ class RowStore {
         first_range_bytes_(first_range_bytes),
         first_generation_(first_generation) {}
 
-  // A row for `key`: the lowest freed one if there is one, else the next. Its values are NOT
-  // initialised; its count and last-seen time are zero. ResourceExhausted when memory is out.
+  // A row for `key`: the lowest freed one, else the next. Its values are NOT initialised; its count
+  // and last-seen time are zero. ResourceExhausted when the system gives no memory.
   Status Add(int64_t key, uint32_t* row);
 
   // `n` new rows at the end, in the order of `keys`. REQUIRES: Reserve made room for them.
@@ -43,9 +43,9 @@ class RowStore {
   // Gives back the memory of rows that were there before Clear and have no successor.
   void Trim();
 
-  // Frees a live row: its generation goes up. While a view is alive it stays as it is and becomes
-  // reusable afterwards.
-  void Free(uint32_t row);
+  // Frees live rows: their generations go up. While a view is alive they stay as they are.
+  void Free(const uint32_t* rows, size_t n);
+  void Free(uint32_t row) { Free(&row, 1); }
 
   // Gives back at most `most` huge pages whose rows are all free; whether that was the limit.
   bool GiveBackFreed(int most);
@@ -72,7 +72,7 @@ class RowStore {
   uint16_t generation(uint32_t row) const {
     return generations_.empty() ? first_generation_ : generations_[row];
   }
-  // By row; null while no row was freed: all have first_generation() then.
+  // By row; null while all have first_generation().
   const uint16_t* generations() const {
     return generations_.empty() ? nullptr : generations_.data();
   }
@@ -123,7 +123,7 @@ class RowStore {
   void MoveInto(std::shared_ptr<MappedRange> range, int64_t capacity);
   void AdviseHugePages(int64_t bytes);
   void SkipHugePages();
-  void Recycle(uint32_t row);
+  void Recycle(const uint32_t* rows, size_t n);
   void ReclaimDeferred();
   const int64_t row_bytes_;
   const int64_t first_range_bytes_;

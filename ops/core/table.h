@@ -63,7 +63,7 @@ class Table {
   // Removes keys; the freed rows are reused by later inserts once no view of them is alive.
   Status Remove(const int64_t* keys, int64_t n, int64_t* removed);
   // Removes the rows that `rule` selects, few at a time: training goes on meanwhile.
-  Status Evict(const EvictionRule& rule, int64_t* evicted);
+  Status Evict(const EvictionRule& rule, ParallelRunner* runner, int64_t* evicted);
   Status Clear();  // Removes everything and gives the memory back, once no view of it is alive.
 
   // Describes a save of the table. FailedPrecondition for a delta unless can_save_delta().
@@ -116,8 +116,7 @@ class Table {
   Status InsertMissing(const std::vector<MissingKey>& missing, const MissingRows<V>& rows,
                        ParallelRunner* runner);
   // REQUIRES: rows_lock_ is held exclusively; and for RemoveRow.
-  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n,
-                          const MissingRows<V>& rows);
+  Status InsertIntoBucket(int bucket, const MissingKey* keys, int64_t n, const MissingRows<V>& to);
   bool RemoveRow(int64_t key);
   void MakeHugePages();  // Of a few of the places that rows have filled.
   // Sets shard->rows, null for rows that have left; an error for an address that never was.

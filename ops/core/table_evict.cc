@@ -1,4 +1,4 @@
-// Table::Evict: looks for rows to remove while lookups go on, then removes them few at a time.
+// Table::Evict: looks at rows and removes those that leave, some thousands at a time.
 #include <algorithm>
 
 #include "hash.h"
@@ -7,95 +7,94 @@
 namespace estimator_plugin {
 namespace {
 
-// Rows that are looked at, and that are removed, before others get their turn.
-constexpr uint32_t kSeenAtOnce = 1 << 16;
-constexpr size_t kRemovedAtOnce = 4096;
+// Rows that are looked at, and removed, before others get their turn: some hundred microseconds.
+constexpr uint32_t kSeenAtOnce = 1 << 14;
 // Giving one back costs some ten microseconds.
 constexpr int kHugePagesAtOnce = 8;
 // Rows ahead that an index group is asked for.
 constexpr size_t kAhead = 8;
 
-// Rows as they are between the changes that lookups and updates make.
+// Removes those of kSeenAtOnce rows that leave; returns how many.
 template <typename V>
-class Scan {
- public:
-  Scan(RwLock* rows_lock, std::mutex* usage) : rows_lock_(rows_lock), usage_(usage) {}
-
-  // Calls visit(store, begin, end) for ranges of the bucket's rows.
-  void Bucket(const estimator_plugin::Bucket<V>& bucket, const EvictedTable::Visit& visit) const {
-    for (uint32_t begin = 0, end = 0;; begin = end) {
-      SharedLock rows(rows_lock_);
-      std::lock_guard<std::mutex> usage(*usage_);
-      const RowStore& store = *bucket.store;
-      if (begin >= store.used()) return;
-      end = std::min(store.used(), begin + kSeenAtOnce);
-      visit(store, begin, end);
-    }
-  }
-
- private:
-  RwLock* const rows_lock_;
-  std::mutex* const usage_;
-};
-
-// Removes those of `rows` that are still to leave; returns how many.
-template <typename V>
-int64_t RemoveRows(const EvictionPolicy& policy, const uint32_t* rows, size_t n,
-                   Bucket<V>* bucket) {
+int64_t RemoveRows(const EvictionPolicy& policy, uint32_t begin, Bucket<V>* bucket) {
   RowStore* const store = bucket->store.get();
-  std::vector<uint32_t> leaving;
+  if (begin >= store->used()) return 0;
+  uint32_t rows[kSeenAtOnce];
+  const uint32_t end = std::min(store->used(), begin + kSeenAtOnce);
+  const size_t n = policy.Select(*store, begin, end, rows);
   for (size_t i = 0; i < n; ++i) {
-    if (store->IsLive(rows[i])) policy.Select(*store, rows[i], rows[i] + 1, &leaving);
-  }
-  for (size_t i = 0; i < leaving.size(); ++i) {
-    if (i + kAhead < leaving.size()) {
-      const int64_t ahead = store->keys()[leaving[i + kAhead]];
+    if (i + kAhead < n) {
+      const int64_t ahead = store->keys()[rows[i + kAhead]];
       __builtin_prefetch(bucket->index.reader().Home(MixKey(ahead)), 1);
     }
-    const int64_t key = store->keys()[leaving[i]];
+    const int64_t key = store->keys()[rows[i]];
     bucket->index.Remove(key, MixKey(key));
-    store->Free(leaving[i]);
-    bucket->changes.RemoveRow(leaving[i], key, store->live());
+    bucket->changes.RemoveRow(rows[i], key, store->live());
   }
-  return static_cast<int64_t>(leaving.size());
+  if (n > 0) store->Free(rows, n);
+  return static_cast<int64_t>(n);
 }
+
+// One thread's share of an eviction: the rows of one bucket, then what they leave behind.
+template <typename V>
+struct BucketEviction {
+  Bucket<V>* bucket;
+  int64_t evicted = 0;
+  int64_t waiting_evicted = 0;
+  uint32_t seen = 0;
+  bool done = false;
+
+  // REQUIRES: the rows are locked, exclusively.
+  void Step(const EvictionPolicy& policy) {
+    if (seen < bucket->store->used()) {
+      evicted += RemoveRows(policy, seen, bucket);
+      seen += kSeenAtOnce;
+    } else if (evicted == 0 || !bucket->store->GiveBackFreed(kHugePagesAtOnce)) {
+      if (bucket->filter != nullptr && policy.last_waiting() >= 0) {
+        waiting_evicted = bucket->filter->RemoveOlder(policy.last_waiting());
+      }
+      done = true;
+    }
+  }
+};
 
 }  // namespace
 
 template <typename V>
-Status Table<V>::Evict(const EvictionRule& rule, int64_t* evicted) {
+Status Table<V>::Evict(const EvictionRule& rule, ParallelRunner* runner, int64_t* evicted) {
   *evicted = 0;
   SharedLock layout(&layout_lock_);
-  const Scan<V> scan(&rows_lock_, admission_.mutex());
-  EvictedTable table;
-  table.clock = admission_.clock();
-  table.dim = dim();
+  EvictedTable table = {admission_.clock(), dim(), LiveRows(), nullptr};
   table.for_each_range = [&](const EvictedTable::Visit& visit) {
-    for (const auto& bucket : buckets_) scan.Bucket(*bucket, visit);
+    for (const auto& bucket : buckets_) {
+      for (uint32_t begin = 0, used = 1; begin < used; begin += kSeenAtOnce) {
+        SharedLock rows(&rows_lock_);
+        std::lock_guard<std::mutex> usage(*admission_.mutex());
+        used = bucket->store->used();
+        visit(*bucket->store, std::min(begin, used), std::min(used, begin + kSeenAtOnce));
+      }
+    }
   };
   std::unique_ptr<EvictionPolicy> policy;
   const Status made = MakeEvictionPolicy(rule, table, &policy);
   if (!made.ok()) return Error(made.code(), "table '", options_.name, "': ", made.message());
   if (policy == nullptr) return Status();
-  std::vector<uint32_t> found;
-  for (const auto& bucket : buckets_) {
-    found.clear();
-    scan.Bucket(*bucket, [&](const RowStore& store, uint32_t begin, uint32_t end) {
-      policy->Select(store, begin, end, &found);
-    });
-    for (size_t begin = 0; begin < found.size(); begin += kRemovedAtOnce) {
-      ExclusiveLock rows(&rows_lock_);
-      const size_t n = std::min(kRemovedAtOnce, found.size() - begin);
-      *evicted += RemoveRows<V>(*policy, &found[begin], n, bucket.get());
+  const int shards = std::min(options_.num_buckets, runner->max_shards());
+  for (int first = 0; first < options_.num_buckets; first += shards) {
+    std::vector<BucketEviction<V>> parts;
+    for (int b = first; b < std::min(options_.num_buckets, first + shards); ++b) {
+      parts.push_back({buckets_[b].get()});
     }
-    for (bool more = !found.empty(); more;) {
+    const auto done = [](const BucketEviction<V>& part) { return part.done; };
+    while (!std::all_of(parts.begin(), parts.end(), done)) {
       ExclusiveLock rows(&rows_lock_);
-      more = bucket->store->GiveBackFreed(kHugePagesAtOnce);
+      runner->Run(static_cast<int>(parts.size()), [&](int i) {
+        if (!parts[i].done) parts[i].Step(*policy);
+      });
     }
-    if (policy->last_waiting() < 0) continue;
-    ExclusiveLock rows(&rows_lock_);
-    if (bucket->filter != nullptr) {
-      counters_.waiting_evicted += bucket->filter->RemoveOlder(policy->last_waiting());
+    for (const BucketEviction<V>& part : parts) {
+      *evicted += part.evicted;
+      counters_.waiting_evicted += part.waiting_evicted;
     }
   }
   counters_.rows_removed += *evicted;

@@ -1,6 +1,7 @@
 // EpTableEvict: rows leave by a policy.
 
 #include "input_checks.h"
+#include "intra_op_runner.h"
 #include "shapes.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
@@ -17,8 +18,10 @@ class TableEvictOp : public ReadyTableKernel {
   Status RunReady(tf::OpKernelContext* ctx, TableResource* resource) override {
     const tf::Tensor& threshold = ctx->input(1);
     EP_RETURN_IF_ERROR(CheckScalar(*resource, "threshold", threshold));
+    const EvictionRule rule = {policy_, threshold.scalar<double>()()};
+    IntraOpRunner runner(ctx);
     int64_t evicted = 0;
-    EP_RETURN_IF_ERROR(resource->table()->Evict({policy_, threshold.scalar<double>()()}, &evicted));
+    EP_RETURN_IF_ERROR(resource->table()->Evict(rule, &runner, &evicted));
     return SetInt64Output(ctx, 0, evicted);
   }
 

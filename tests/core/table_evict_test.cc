@@ -78,13 +78,16 @@ TEST(TableEvictTest, ARowBudgetKeepsTheMostRecentAndTheMostFrequent) {
 TEST(TableEvictTest, BadRulesAreRefusedAndChangeNothing) {
   const auto table = MakeTable(2);
   CountedLookup(table.get(), {1}, Use(1));
+  InlineRunner runner;
   int64_t evicted;
-  EXPECT_ERROR(table->Evict({"oldest", 1}, &evicted), Code::kInvalidArgument, "oldest");
-  EXPECT_ERROR(table->Evict({"older_than", -1}, &evicted), Code::kInvalidArgument, "-1");
-  EXPECT_ERROR(table->Evict({"small_norm", std::numeric_limits<double>::quiet_NaN()}, &evicted),
-               Code::kInvalidArgument, "colours");
-  EXPECT_OK(table->Evict({"older_than", std::numeric_limits<double>::infinity()}, &evicted));
-  EXPECT_OK(table->Evict({"least_recent", 1e300}, &evicted));
+  EXPECT_ERROR(table->Evict({"oldest", 1}, &runner, &evicted), Code::kInvalidArgument, "oldest");
+  EXPECT_ERROR(table->Evict({"older_than", -1}, &runner, &evicted), Code::kInvalidArgument, "-1");
+  EXPECT_ERROR(
+      table->Evict({"small_norm", std::numeric_limits<double>::quiet_NaN()}, &runner, &evicted),
+      Code::kInvalidArgument, "colours");
+  EXPECT_OK(
+      table->Evict({"older_than", std::numeric_limits<double>::infinity()}, &runner, &evicted));
+  EXPECT_OK(table->Evict({"least_recent", 1e300}, &runner, &evicted));
   EXPECT_EQ(table->size(), 1);
 }
 

@@ -127,16 +127,18 @@ class Walk {
     switch (random_() % 3) {
       case 0:
         if (table_->admission()->clock() < 0) return;
-        ASSERT_EQ(testing::Evict(table_.get(), "older_than", static_cast<double>(age)),
+        ASSERT_EQ(testing::Evict(table_.get(), "older_than", static_cast<double>(age), &runner_),
                   model_.EvictOlder(age));
         break;
       case 1:
-        ASSERT_EQ(testing::Evict(table_.get(), "least_recent", static_cast<double>(budget)),
-                  model_.KeepBest(budget, false));
+        ASSERT_EQ(
+            testing::Evict(table_.get(), "least_recent", static_cast<double>(budget), &runner_),
+            model_.KeepBest(budget, false));
         break;
       default:
-        ASSERT_EQ(testing::Evict(table_.get(), "least_frequent", static_cast<double>(budget)),
-                  model_.KeepBest(budget, true));
+        ASSERT_EQ(
+            testing::Evict(table_.get(), "least_frequent", static_cast<double>(budget), &runner_),
+            model_.KeepBest(budget, true));
     }
   }
 

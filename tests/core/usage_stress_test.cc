@@ -142,7 +142,8 @@ TEST(UsageStressTest, RowsComeAndGo) {
     const char* const policies[] = {"older_than", "small_norm", "least_recent", "least_frequent"};
     const double thresholds[] = {2, 0.9, 3000, 3000};
     const size_t which = (*random)() % 4;
-    Evict(stress.table(), policies[which], thresholds[which]);
+    ThreadRunner runner(2);
+    Evict(stress.table(), policies[which], thresholds[which], &runner);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   };
   const auto set = [&](std::mt19937_64* random) {

@@ -38,9 +38,12 @@ inline Keys CountedLookup(FloatTable* table, const Keys& keys, const KeyUse& use
   return addresses;
 }
 
-inline int64_t Evict(FloatTable* table, const std::string& policy, double threshold) {
+inline int64_t Evict(FloatTable* table, const std::string& policy, double threshold,
+                     ParallelRunner* runner = nullptr) {
+  InlineRunner inline_runner;
   int64_t evicted = -1;
-  EXPECT_OK(table->Evict({policy, threshold}, &evicted));
+  EXPECT_OK(
+      table->Evict({policy, threshold}, runner == nullptr ? &inline_runner : runner, &evicted));
   return evicted;
 }
 

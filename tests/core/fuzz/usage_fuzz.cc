@@ -75,13 +75,14 @@ struct Fuzzed {
     } else if (what < 180) {
       Load(key, number);
     } else if (what < 200) {
-      Require(
-          table->Evict({what % 2 == 0 ? "least_frequent" : "least_recent", 0.0 + number}, &evicted)
-              .ok());
+      Require(table
+                  ->Evict({what % 2 == 0 ? "least_frequent" : "least_recent", 0.0 + number},
+                          &runner, &evicted)
+                  .ok());
       Require(evicted == std::max<int64_t>(0, static_cast<int64_t>(rows.size()) - number));
       if (evicted > 0) Forget();
     } else if (what < 220) {
-      Require(table->Evict({"older_than", 0.0}, &evicted).ok());
+      Require(table->Evict({"older_than", 0.0}, &runner, &evicted).ok());
       const bool timed = table->admission()->clock() >= 0;
       Require(evicted == (timed ? static_cast<int64_t>(rows.size()) : 0));
       if (timed) rows.clear();

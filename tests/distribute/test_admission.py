@@ -149,7 +149,7 @@ def test_lookups_of_one_time_share_an_exchange(times):
 def test_lookups_that_go_by_the_global_step_share_an_exchange(use_resource):
     with tf.Graph().as_default():
         with in_process.placed_on(2):
-            step = v1.get_variable(
+            v1.get_variable(
                 v1.GraphKeys.GLOBAL_STEP,
                 initializer=tf.constant(6, tf.int64),
                 trainable=False,

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_plugin as ep
+from estimator_plugin.ops import table_ops
 from tests.distribute import in_process
 from tests.distribute.admitting import REFUSED, Admitting, batches
 from tests.plugin import support
@@ -142,6 +143,31 @@ def test_lookups_of_one_time_share_an_exchange(times):
         with in_process.session(2) as session:
             rows = session.run(found, {clock: 5 for clock in clocks})
             assert [each[:, 0].tolist() for each in rows] == [[0, 1, 1], [0, 1, 1], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_lookups_that_go_by_the_global_step_share_an_exchange(use_resource):
+    with tf.Graph().as_default():
+        with in_process.placed_on(2):
+            v1.get_variable(
+                v1.GraphKeys.GLOBAL_STEP,
+                initializer=tf.constant(6, tf.int64),
+                trainable=False,
+                use_resource=use_resource,
+                collections=[v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.GLOBAL_STEP],
+            )
+            found, tables = [], [support.table("user"), support.table("item")]
+            for table in tables:
+                limits = {"access_threshold": 2, "eviction_threshold": 3}
+                ids = tf.constant([1, 2, 2], tf.int64)
+                found.append(ep.sparse_lookup(table, ids, access_and_evict_config=limits))
+            statistics = [table.statistics() for table in tables]
+        assert len(in_process.live_ops(found, "EpServeLookup")) == 2
+        with in_process.session(2) as session:
+            rows = session.run(found)
+            assert [each[:, 0].tolist() for each in rows] == [[0, 1, 1]] * 2
+            clock = list(table_ops.STATISTICS).index("clock")
+            assert [values[clock] for values in session.run(statistics)] == [6, 6]
 
 
 @pytest.mark.parametrize("kind", ["sketch", "combined"])

@@ -13,8 +13,7 @@ namespace {
 // Missing keys per shard below which another thread costs more than it saves.
 constexpr int64_t kWaitingGrain = 1024;
 // How many keys ahead memory is asked for.
-constexpr int64_t kAhead = 16;
-constexpr int64_t kRing = 32;  // A power of two above kAhead.
+constexpr size_t kAhead = 16;
 
 // Positions in a batch, in parts: parts[chunk * shards + shard] are those of one chunk of the batch
 // whose rows one shard counts, so that no two shards write to one row.
@@ -22,25 +21,14 @@ struct Positions {
   std::vector<std::vector<int64_t>> parts;
 };
 
-// Counts the rows of n positions; position(i) is the i-th. `uses` are those of the buckets.
-template <typename Position>
-void CountRange(RowUse* const* uses, const Counting& counting, const int64_t* addresses, int64_t n,
-                const Position& position) {
-  RowUse* ring[kRing];  // Of the positions that are on their way.
-  for (int64_t i = 0; i < n + kAhead; ++i) {
-    if (i < n) {
-      const int64_t address = addresses[position(i)];
-      RowUse* const use =
-          address == kNoAddress ? nullptr : uses[BucketOfAddress(address)] + RowOfAddress(address);
-      __builtin_prefetch(use, 1);
-      ring[i % kRing] = use;
-    }
-    RowUse* const use = i < kAhead ? nullptr : ring[(i - kAhead) % kRing];
-    if (use == nullptr) continue;
-    use->count = AddCounts(use->count, counting.Added(position(i - kAhead)));
-    use->last_seen = counting.now;
-    use->touched = 1;
-  }
+inline RowUse* UseOf(RowUse* const* uses, int64_t address) {
+  return uses[BucketOfAddress(address)] + RowOfAddress(address);
+}
+
+inline void CountUse(const Counting& counting, int64_t position, RowUse* use) {
+  use->count = AddCounts(use->count, counting.Added(position));
+  use->last_seen = counting.now;
+  use->touched = 1;
 }
 
 }  // namespace
@@ -93,8 +81,10 @@ void KeyCounter<V>::PrepareFilters() {
 template <typename V>
 void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) {
   std::lock_guard<std::mutex> lock(*admission_->mutex());
-  CountRange(uses_.data(), counting_, addresses, positions.end - positions.begin,
-             [&](int64_t i) { return positions.begin + i; });
+  RowUse* const* const uses = uses_.data();
+  for (int64_t i = positions.begin; i < positions.end; ++i) {
+    if (addresses[i] != kNoAddress) CountUse(counting_, i, UseOf(uses, addresses[i]));
+  }
 }
 
 template <typename V>
@@ -115,10 +105,15 @@ void KeyCounter<V>::CountRowsInParallel(const int64_t* addresses, int64_t n, int
   });
   std::lock_guard<std::mutex> lock(*admission_->mutex());
   runner->Run(shards, [&](int shard) {
+    RowUse* const* const uses = uses_.data();
     for (int chunk = 0; chunk < shards; ++chunk) {
       const std::vector<int64_t>& part = parts[chunk * shards + shard];
-      CountRange(uses_.data(), counting_, addresses, static_cast<int64_t>(part.size()),
-                 [&](int64_t i) { return part[i]; });
+      for (size_t i = 0; i < part.size(); ++i) {
+        if (i + kAhead < part.size()) {
+          __builtin_prefetch(UseOf(uses, addresses[part[i + kAhead]]), 1);
+        }
+        CountUse(counting_, part[i], UseOf(uses, addresses[part[i]]));
+      }
     }
   });
 }

@@ -25,7 +25,7 @@ class KeyCounter {
   KeyCounter(const KeyUse& use, const Buckets& buckets, const TableOptions& options,
              Admission* admission);
 
-  // Counts the rows at positions of the batch; kNoAddress is left out.
+  // Counts the rows at positions of the batch, whose uses are in the cache; kNoAddress is left out.
   void CountRows(const int64_t* addresses, ShardRange positions);
   // All of the batch, on `shards` threads.
   void CountRowsInParallel(const int64_t* addresses, int64_t n, int shards, ParallelRunner* runner);

@@ -12,7 +12,7 @@ constexpr uint32_t kSeenAtOnce = 1 << 14;
 // Giving one back costs some ten microseconds.
 constexpr int kHugePagesAtOnce = 8;
 // Rows ahead that an index group is asked for.
-constexpr size_t kAhead = 8;
+constexpr size_t kAhead = 16;
 
 // Removes those of kSeenAtOnce rows that leave; returns how many.
 template <typename V>

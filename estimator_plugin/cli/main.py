@@ -5,6 +5,7 @@ is wrong arguments or files that cannot be read.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -39,7 +40,24 @@ def main(arguments=None):
     parsed = parser().parse_args(arguments)
     if parsed.command == "run":
         return _run(parsed)
-    tf.get_logger().setLevel("ERROR")
+    with _quiet():
+        return _report(parsed)
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Keeps TensorFlow's notices out of a report."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _report(parsed):
+    """Runs a command that reports, and returns the exit code."""
     try:
         report = COMMANDS[parsed.command].run(parsed, Progress())
         show(report, parsed.json, sys.stdout)

@@ -166,20 +166,33 @@ def test_lengths_that_differ_when_run():
         np.testing.assert_array_equal(session.run(rows), before)
 
 
-@pytest.mark.parametrize("address", [12345, -2, 2**62, "freed"])
-def test_addresses_out_of_range_or_freed(address):
+@pytest.mark.parametrize("address", [12345, -2, 2**62])
+def test_addresses_out_of_range(address):
     table = support.table()
     rows = ep.sparse_lookup(table, [1, 2])
+    indices = v1.placeholder(tf.int64, [1])
+    train = sgd().apply_gradients([(tf.IndexedSlices(tf.ones([1, 4]), indices), table)])
+    with support.ready_session() as session:
+        session.run(rows)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="user.*%d" % address):
+            session.run(train, {indices: [address]})
+        assert (session.run(rows) == 1).all()
+
+
+def test_an_address_whose_row_has_left_changes_no_other_row():
+    table = support.table()
+    rows = ep.sparse_lookup(table, [1, 2])
+    others = ep.sparse_lookup(table, [3])
     indices = v1.placeholder(tf.int64, [1])
     train = sgd().apply_gradients([(tf.IndexedSlices(tf.ones([1, 4]), indices), table)])
     found, remove = table.find(tf.constant([2], tf.int64)), table.remove([2])
     with support.ready_session() as session:
         session.run(rows)
-        if address == "freed":
-            address = session.run(found)[0]
-            session.run(remove)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="user.*%d" % address):
-            session.run(train, {indices: [address]})
+        address = session.run(found)[0]
+        session.run(remove)
+        session.run(others)  # Takes the place of the row that left.
+        session.run(train, {indices: [address]})
+        assert (session.run(others) == 1).all()
         assert (session.run(rows) == 1).all()
 
 

@@ -65,7 +65,10 @@ def main(model_dir, max_steps):
     quick.set_up()
     estimator = tf.estimator.Estimator(model_fn, config=quick.run_config(model_dir, None))
     hook = ep.hooks.IncrementalSaveHook(
-        estimator, save_full_steps=SAVE_FULL, save_delta_steps=SAVE_DELTA, keep_checkpoint_max=4
+        estimator,
+        save_full_steps=SAVE_FULL,
+        save_delta_steps=SAVE_DELTA,
+        keep_checkpoint_max=0,  # All: an evaluator that is slow still finds what it is to read.
     )
     tf.estimator.train_and_evaluate(
         estimator,

@@ -132,6 +132,7 @@ Status TableResource::CheckFits(const TableMeta& meta, const tf::Tensor& bank) c
 Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
   EP_RETURN_IF_ERROR(CheckFits(source.meta, source.bank));
   ExclusiveLock lock(&lifecycle_);
+  replacing_ = initialized_.load();
   initialized_ = false;
   accumulator_.Reset();
   Status status = SetBank(source.bank.flat<Value>().data(), source.bank.dim_size(0));
@@ -139,6 +140,7 @@ Status TableResource::Replace(const Source& source, ParallelRunner* runner) {
     status = table_->Import(source.meta.layout, source.saved, source.num_parts, runner,
                             source.load_part);
   initialized_ = status.ok();
+  replacing_ = false;
   if (initialized_) table_->admission()->Restore(source.meta.admission);
   if (initialized_) return Status();
   return Error(status.code(), status.message(), " (table '", name(),
@@ -157,6 +159,8 @@ Status TableResource::Load(const RowLayout& layout, const AdmissionState& admiss
 
 Status TableResource::CheckReady() const {
   if (initialized_) return Status();
+  if (replacing_) return Error(Code::kAborted, "table '", name(), "' is being restored");
+  if (initialized_) return Status();  // The restore has ended between the two questions.
   return Error(Code::kFailedPrecondition, "table '", name(),
                "' is uninitialized: run its initializer or restore a checkpoint first");
 }

@@ -74,7 +74,8 @@ class TableResource : public tf::ResourceBase {
               ParallelRunner* runner, const std::function<Status(int)>& load_part);
 
   // Runs `work` on the table, which stays ready and is not replaced meanwhile. FailedPrecondition,
-  // at once, while the table is uninitialized or being replaced.
+  // at once, while the table is uninitialized; Aborted while it is being replaced: sessions that
+  // outlive a restarted chief's restore then begin anew.
   Status WhileReady(const std::function<Status()>& work) const;
 
  private:
@@ -91,6 +92,7 @@ class TableResource : public tf::ResourceBase {
   GradientAccumulator<Value> accumulator_;
   mutable RwLock lifecycle_;              // Exclusive while the content is replaced.
   std::atomic<bool> initialized_{false};  // Written under the exclusive lock.
+  std::atomic<bool> replacing_{false};    // A ready table's content is being replaced.
 };
 
 }  // namespace estimator_plugin

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "stress_time.h"
 #include "thread_runner.h"
 #include "usage_testing.h"
 
@@ -23,7 +24,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kDim = 4;
 constexpr int64_t kBatch = 3000;
 constexpr uint64_t kKeys = 6000;
-constexpr auto kTime = std::chrono::milliseconds(1200);
 
 class UsageStress {
  public:
@@ -38,7 +38,7 @@ class UsageStress {
   int64_t counted() const { return counted_; }
 
   void Run(const std::vector<std::function<void(std::mt19937_64*)>>& functions) {
-    const auto end = Clock::now() + kTime;
+    const auto end = Clock::now() + StressTime();
     std::vector<std::thread> threads;
     for (size_t i = 0; i < functions.size(); ++i) {
       threads.emplace_back([&functions, i, end] {

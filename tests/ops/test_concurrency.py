@@ -138,3 +138,21 @@ def test_initializing_while_others_read(session, new_table):
         session.run(initialize, {banks: bank})
 
     _run_at_once(check, check, initialize_again)
+
+
+def test_a_lookup_during_a_restore_is_aborted_or_sees_all_of_it(session, new_table, tmp_path):
+    handle = new_table(dim=DIM, initializer_kind="constant", initializer_arguments=[1.0])
+    keys = np.arange(KEYS)
+    lookup = table_ops.table_lookup(handle, keys, DIM, False)[0]
+    prefix = str(tmp_path / "saved")
+    session.run(table_ops.table_lookup(handle, keys, DIM, True))
+    session.run(table_ops.save_tables(prefix, ["t"], [handle]))
+    restore = table_ops.restore_tables(prefix, ["t"], [handle])
+
+    def read(_):
+        try:
+            assert (session.run(lookup) == 1).all()
+        except tf.errors.AbortedError as error:  # What a MonitoredSession recovers from.
+            assert "is being restored" in error.message
+
+    _run_at_once(read, read, lambda _: session.run(restore))

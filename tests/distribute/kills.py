@@ -54,12 +54,17 @@ class Job:
         raise AssertionError("the job has ended too early")
 
 
-def run(model_dir, victims, max_steps, seed=0, evaluator=True):
+def run(model_dir, victims, max_steps, seed=0, evaluator=True, log_dir=None):
     """Runs a job to `max_steps` and kills the tasks `victims` on the way, one after another."""
     rng = random.Random(seed)
     command = [sys.executable, "-m", "tests.distribute.trainer", model_dir, str(max_steps)]
     with ep.distribute.local_cluster(
-        command, num_ps=2, num_workers=1, evaluator=evaluator, env={"PYTHONPATH": support.ROOT}
+        command,
+        num_ps=2,
+        num_workers=1,
+        evaluator=evaluator,
+        env={"PYTHONPATH": support.ROOT},
+        log_dir=log_dir,
     ) as cluster:
         job = Job(cluster, model_dir)
         for victim in victims:
@@ -88,6 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=10, help="how often each kind is killed")
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--log_dir", help="keeps what the tasks write")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     victims = ["worker:0", "chief"] * arguments.kills
@@ -95,7 +101,13 @@ def main():
     rng.shuffle(victims)
     print("seed %d" % arguments.seed, flush=True)
     with tempfile.TemporaryDirectory() as model_dir:
-        run(model_dir, victims, 100 * len(victims) + 500, arguments.seed)
+        run(
+            model_dir,
+            victims,
+            100 * len(victims) + 500,
+            seed=arguments.seed,
+            log_dir=arguments.log_dir,
+        )
     print("the job has ended whole after %d kills" % len(victims))
 
 

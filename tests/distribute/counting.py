@@ -37,7 +37,8 @@ def check(directory, size):
     paths = [counting_task.path_of_sent(directory, rank) for rank in range(size)]
     sent = np.stack([np.load(path) for path in paths], axis=1)
     total = sent.sum(axis=1)
-    assert (sent.sum(axis=0) > 0).all() and total.max() < _MOST_IN_A_FLOAT
+    assert (sent.sum(axis=0) > 0).all(), "every worker has sent something"
+    assert total.max() < _MOST_IN_A_FLOAT, "run for less time"
     latest = tf.train.latest_checkpoint(directory)
     assert cli(["verify", latest]) == 0
     wanted = np.flatnonzero(total)

@@ -2,8 +2,8 @@
 // keys removed. The payload of a row is never looked at.
 //
 // A save captures the changes and goes on using them until it is committed, so that a save that
-// fails or dies loses nothing: its changes are part of the next one. Threads may call MarkChanged at
-// once; all else wants the log to itself. Costs follow the changes and a bit per row.
+// fails or dies loses nothing: its changes are part of the next one. Threads may call MarkChanged
+// at once; all else wants the log to itself. Costs follow the changes and a bit per row.
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_CHANGE_LOG_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_CHANGE_LOG_H_
 

@@ -46,8 +46,8 @@ class BundleFile {
   int shard_ = 0;
   std::vector<char> buffer_;
   int64_t filled_ = 0;
-  int64_t size_ = 0;     // Of the file, the buffer included.
-  uint32_t crc_ = 0;     // Of the tensor that is being written.
+  int64_t size_ = 0;  // Of the file, the buffer included.
+  uint32_t crc_ = 0;  // Of the tensor that is being written.
   BundleEntries entries_;
 };
 

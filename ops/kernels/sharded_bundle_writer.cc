@@ -19,10 +19,7 @@ Status MakeDirectory(tf::Env* env, const std::string& path) {
 
 ShardedBundleWriter::ShardedBundleWriter(tf::Env* env, const std::string& prefix, int num_shards,
                                          tf::thread::ThreadPool* threads)
-    : env_(env),
-      index_path_(tf::MetaFilename(prefix)),
-      threads_(threads),
-      shards_(num_shards) {
+    : env_(env), index_path_(tf::MetaFilename(prefix)), threads_(threads), shards_(num_shards) {
   const std::string directory(tf::io::Dirname(prefix));
   const Status made = directory.empty() ? Status() : MakeDirectory(env, directory);
   for (int i = 0; i < num_shards; ++i) {

@@ -21,16 +21,6 @@ struct Positions {
   std::vector<std::vector<int64_t>> parts;
 };
 
-inline RowUse* UseOf(RowUse* const* uses, int64_t address) {
-  return uses[BucketOfAddress(address)] + RowOfAddress(address);
-}
-
-inline void CountUse(const Counting& counting, int64_t position, RowUse* use) {
-  use->count = AddCounts(use->count, counting.Added(position));
-  use->last_seen = counting.now;
-  use->touched = 1;
-}
-
 }  // namespace
 
 template <typename V>
@@ -43,7 +33,7 @@ KeyCounter<V>::KeyCounter(const KeyUse& use, const Buckets& buckets, const Table
   if (first) StartClock();
   for (const auto& bucket : buckets_) {
     bucket->store->KeepUsage();
-    uses_.push_back(bucket->store->uses());
+    counted_.push_back({bucket->store->uses(), &bucket->changes});
   }
   if (counting_.threshold > 0) PrepareFilters();
 }
@@ -81,9 +71,11 @@ void KeyCounter<V>::PrepareFilters() {
 template <typename V>
 void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) {
   std::lock_guard<std::mutex> lock(*admission_->mutex());
-  RowUse* const* const uses = uses_.data();
+  const Counted* const counted = counted_.data();
   for (int64_t i = positions.begin; i < positions.end; ++i) {
-    if (addresses[i] != kNoAddress) CountUse(counting_, i, UseOf(uses, addresses[i]));
+    const int64_t address = addresses[i];
+    if (address == kNoAddress) continue;
+    counted[BucketOfAddress(address)].Count(counting_, i, RowOfAddress(address));
   }
 }
 
@@ -105,14 +97,16 @@ void KeyCounter<V>::CountRowsInParallel(const int64_t* addresses, int64_t n, int
   });
   std::lock_guard<std::mutex> lock(*admission_->mutex());
   runner->Run(shards, [&](int shard) {
-    RowUse* const* const uses = uses_.data();
+    const Counted* const counted = counted_.data();
     for (int chunk = 0; chunk < shards; ++chunk) {
       const std::vector<int64_t>& part = parts[chunk * shards + shard];
       for (size_t i = 0; i < part.size(); ++i) {
         if (i + kAhead < part.size()) {
-          __builtin_prefetch(UseOf(uses, addresses[part[i + kAhead]]), 1);
+          const int64_t ahead = addresses[part[i + kAhead]];
+          __builtin_prefetch(counted[BucketOfAddress(ahead)].uses + RowOfAddress(ahead), 1);
         }
-        CountUse(counting_, part[i], UseOf(uses, addresses[part[i]]));
+        const int64_t address = addresses[part[i]];
+        counted[BucketOfAddress(address)].Count(counting_, part[i], RowOfAddress(address));
       }
     }
   });

@@ -38,6 +38,19 @@ class KeyCounter {
   const Counting& counting() const { return counting_; }
 
  private:
+  // What a count writes to, of one bucket.
+  struct Counted {
+    RowUse* uses;
+    ChangeLog* changes;
+
+    void Count(const Counting& counting, int64_t position, uint32_t row) const {
+      RowUse* const use = uses + row;
+      use->count = AddCounts(use->count, counting.Added(position));
+      use->last_seen = counting.now;
+      changes->MarkChanged(row);
+    }
+  };
+
   void StartClock();
   void PrepareFilters();
 
@@ -45,7 +58,7 @@ class KeyCounter {
   const TableOptions& options_;
   Admission* const admission_;
   Counting counting_;
-  std::vector<RowUse*> uses_;  // By bucket.
+  std::vector<Counted> counted_;  // By bucket.
 };
 
 }  // namespace estimator_plugin

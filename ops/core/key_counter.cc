@@ -5,21 +5,12 @@
 
 #include "combined_counts.h"
 #include "hash.h"
-#include "scratch.h"
 
 namespace estimator_plugin {
 namespace {
 
 // Missing keys per shard below which another thread costs more than it saves.
 constexpr int64_t kWaitingGrain = 1024;
-// How many keys ahead memory is asked for.
-constexpr size_t kAhead = 16;
-
-// Positions in a batch, in parts: parts[chunk * shards + shard] are those of one chunk of the batch
-// whose rows one shard counts, so that no two shards write to one row.
-struct Positions {
-  std::vector<std::vector<int64_t>> parts;
-};
 
 }  // namespace
 
@@ -40,6 +31,7 @@ KeyCounter<V>::KeyCounter(const KeyUse& use, const Buckets& buckets, const Table
 
 template <typename V>
 void KeyCounter<V>::StartClock() {
+  std::lock_guard<std::mutex> lock(*admission_->uses_mutex());
   for (const auto& bucket : buckets_) {
     RowStore* const store = bucket->store.get();
     for (uint32_t row = 0; row < store->used(); ++row) {
@@ -69,47 +61,14 @@ void KeyCounter<V>::PrepareFilters() {
 }
 
 template <typename V>
-void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) {
-  std::lock_guard<std::mutex> lock(*admission_->mutex());
+void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) const {
+  std::lock_guard<std::mutex> lock(*admission_->uses_mutex());
   const Counted* const counted = counted_.data();
   for (int64_t i = positions.begin; i < positions.end; ++i) {
     const int64_t address = addresses[i];
     if (address == kNoAddress) continue;
     counted[BucketOfAddress(address)].Count(counting_, i, RowOfAddress(address));
   }
-}
-
-template <typename V>
-void KeyCounter<V>::CountRowsInParallel(const int64_t* addresses, int64_t n, int shards,
-                                        ParallelRunner* runner) {
-  ScratchPool<Positions>::Lease positions(ScratchPool<Positions>::Global());
-  std::vector<std::vector<int64_t>>& parts = positions->parts;
-  parts.resize(std::max(parts.size(), static_cast<size_t>(shards) * shards));
-  const int64_t num_buckets = static_cast<int64_t>(buckets_.size());
-  runner->Run(shards, [&](int chunk) {
-    for (int s = 0; s < shards; ++s) parts[chunk * shards + s].clear();
-    const ShardRange range = RangeOfShard(n, shards, chunk);
-    for (int64_t i = range.begin; i < range.end; ++i) {
-      if (addresses[i] == kNoAddress) continue;
-      const int64_t shard = BucketOfAddress(addresses[i]) * shards / num_buckets;
-      parts[chunk * shards + shard].push_back(i);
-    }
-  });
-  std::lock_guard<std::mutex> lock(*admission_->mutex());
-  runner->Run(shards, [&](int shard) {
-    const Counted* const counted = counted_.data();
-    for (int chunk = 0; chunk < shards; ++chunk) {
-      const std::vector<int64_t>& part = parts[chunk * shards + shard];
-      for (size_t i = 0; i < part.size(); ++i) {
-        if (i + kAhead < part.size()) {
-          const int64_t ahead = addresses[part[i + kAhead]];
-          __builtin_prefetch(counted[BucketOfAddress(ahead)].uses + RowOfAddress(ahead), 1);
-        }
-        const int64_t address = addresses[part[i]];
-        counted[BucketOfAddress(address)].Count(counting_, part[i], RowOfAddress(address));
-      }
-    }
-  });
 }
 
 template <typename V>

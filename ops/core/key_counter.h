@@ -3,6 +3,7 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_KEY_COUNTER_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_KEY_COUNTER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,9 +27,8 @@ class KeyCounter {
              Admission* admission);
 
   // Counts the rows at positions of the batch, whose uses are in the cache; kNoAddress is left out.
-  void CountRows(const int64_t* addresses, ShardRange positions);
-  // All of the batch, on `shards` threads.
-  void CountRowsInParallel(const int64_t* addresses, int64_t n, int shards, ParallelRunner* runner);
+  // Thread-safe: counts add up to the same whatever the order.
+  void CountRows(const int64_t* addresses, ShardRange positions) const;
 
   // Counts the keys that have a row in the record that several tables share, if there is one.
   void CountCombined(const int64_t* keys, const int64_t* addresses, int64_t n);
@@ -46,7 +46,7 @@ class KeyCounter {
     void Count(const Counting& counting, int64_t position, uint32_t row) const {
       RowUse* const use = uses + row;
       use->count = AddCounts(use->count, counting.Added(position));
-      use->last_seen = counting.now;
+      use->last_seen = std::max(use->last_seen, counting.now);  // A later lookup may be first.
       changes->MarkChanged(row);
     }
   };

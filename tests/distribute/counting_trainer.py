@@ -1,7 +1,8 @@
 """A tf.estimator program whose tables admit and evict, run as every task of a cluster.
 
-Each of those that train goes once through batches of its own. Time is what the chief says; a worker's clock stands still. The chief's first batches are early
-ones, of ids that never come again; then time jumps, and an hour of it is enough to be evicted.
+Each of those that train goes once through batches of its own. Time is what the chief says; a
+worker's clock stands still. The chief's first batches are early ones, of ids that never come again;
+then time jumps, and an hour of it is enough to be evicted.
 
     python -m tests.distribute.counting_trainer MODEL_DIR RUN
 """

@@ -1,4 +1,4 @@
-"""Admission and eviction in a cluster of processes, which goes on with another number of servers."""
+"""Admission and eviction in a cluster of processes, which goes on with more servers and fewer."""
 
 import sys
 

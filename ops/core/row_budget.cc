@@ -46,7 +46,8 @@ std::vector<Place> SampleOf(const EvictedTable& table, Rank rank) {
     skips[shard] = row - end;
   });
   std::vector<Place> sample;
-  for (const std::vector<Place>& part : parts) sample.insert(sample.end(), part.begin(), part.end());
+  for (const std::vector<Place>& part : parts)
+    sample.insert(sample.end(), part.begin(), part.end());
   std::sort(sample.begin(), sample.end());
   return sample;
 }

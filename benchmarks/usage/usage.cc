@@ -108,7 +108,7 @@ void Tail(int64_t dim, int rounds, ThreadPool* pool) {
 // Keys and uses of all rows, read once by two threads.
 Cost CostOfScan(int64_t rows, ThreadPool* pool) {
   const std::vector<int64_t> keys(rows, 1);
-  const std::vector<RowUse> uses(rows, RowUse{1, 2, 3});
+  const std::vector<RowUse> uses(rows, RowUse{1, 2});
   std::vector<Cost> costs;
   std::atomic<int64_t> seen{0};
   for (int i = 0; i < 9; ++i) {

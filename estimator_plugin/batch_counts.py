@@ -27,7 +27,9 @@ class BatchCounts:
 
     @property
     def occurrences(self):
-        """The occurrences that the lookups take, int32 [n] each; [0] for a lookup of its own."""
+        """The occurrences that the lookups take, int32 [n] each; none for a lookup of its own."""
+        if len(self._keys) == 1:
+            return []
         return [stable.op.inputs[0] for stable in self._occurrences]
 
     def join(self, keys, look_up):
@@ -41,7 +43,8 @@ class BatchCounts:
           What look_up returned.
         """
         one_each = tf.zeros([0], tf.int32)
-        occurrences = tf.compat.v1.placeholder_with_default(one_each, [None])
+        of_any_size = tf.compat.v1.placeholder_with_default(one_each, [None])
+        occurrences = tf.identity(of_any_size)  # Only an input of unknown size can be replaced.
         with tf.control_dependencies(self._lookups[-1:]):
             outputs = look_up(occurrences)
         self._keys.append(keys)

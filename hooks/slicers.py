@@ -39,7 +39,7 @@ class LookupSubgraphSlicerHook(tf.compat.v1.train.SessionRunHook):
         for op in graph.get_operations():
             if op.type in self._types:
                 owner = "LookupSubgraphSlicerHook, operation %r" % op.name
-                requests.add(requests.Request(owner, None, None, list(op.outputs)), graph)
+                requests.add(requests.Request(owner, None, list(op.outputs)), graph)
 
 
 class OrphanLookupKeySlicerHook(tf.compat.v1.train.SessionRunHook):

@@ -64,7 +64,8 @@ class Route:
     Attributes:
       servers: tuple of device strings.
       tables: list of EmbeddingTables, in the order of the requests.
-      requests: list of int64 vectors, one for each server.
+      routed: list of int64 vectors, one for each server: requests that do not know the time.
+      requests: the same, with the time of the step.
       served: list of Served, one for each server.
       positions: list of int64 [n], one for each lookup.
     """
@@ -78,14 +79,15 @@ class Route:
             if table not in self.tables:
                 self.tables.append(table)
         rules = rules or {}
-        self.requests, self.positions = exchange_ops.route_keys(
-            tf.zeros([], tf.int64) if now is None else now,
+        self.routed, self.positions = exchange_ops.route_keys(
+            tf.zeros([], tf.int64),  # Routing is a function of the keys, and can move with them.
             [keys for _, keys in lookups],
             table_of=[self.tables.index(table) for table, _ in lookups],
             num_buckets=[table.num_buckets for table in self.tables],
             counted=[table in rules for table in self.tables],
             num_servers=len(servers),
         )
+        self.requests = self.routed if now is None else [_stamped(r, now) for r in self.routed]
         tracked = {self.tables.index(table): of_table for table, of_table in rules.items()}
         self.served = []
         for i, server in enumerate(servers):
@@ -155,7 +157,11 @@ class Exchange:
 
     def feeds(self, tensors):
         """Whether any of `tensors` depends on a result of this exchange."""
-        return tf_compat.any_depends_on(tensors, {self.route.requests[0].op})
+        return tf_compat.any_depends_on(tensors, {self.route.positions[0].op})
+
+    def has_lookup(self, lookup):
+        """Whether `lookup`, of lookup_registry, is one of this exchange."""
+        return any(member.addresses is lookup.addresses for member in self._members)
 
     def has_anchor(self, op):
         """Whether `op` makes an anchor of this exchange."""
@@ -219,6 +225,11 @@ def _exchange_for(member, insert):
                 return exchange
     known.append(Exchange(len(known), insert, servers))
     return known[-1]
+
+
+def _stamped(request, now):
+    """`request` with `now` in its first word, where the time is."""
+    return tf.concat([tf.reshape(tf.cast(now, tf.int64), [1]), request[1:]], axis=0)
 
 
 def _origin(now):

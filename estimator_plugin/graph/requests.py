@@ -13,8 +13,7 @@ Request = collections.namedtuple(
     "Request",
     [
         "owner",  # str, who asks, for log lines.
-        "table",  # The table of the lookup that asks; None if it is none.
-        "is_train",  # Whether that lookup trains.
+        "lookup",  # lookup_registry.Lookup that asks; None if it is none.
         "tensors",  # The tensors to move.
     ],
 )
@@ -34,7 +33,7 @@ def of_lookup(lookup, ids):
     """
     parts = [t for t in tf.nest.flatten(ids, expand_composites=True) if isinstance(t, tf.Tensor)]
     owner = "lookup %r in table %r" % (lookup.name, lookup.table.name)
-    add(Request(owner, lookup.table, lookup.is_train, parts + [lookup.keys]), lookup.table.graph)
+    add(Request(owner, lookup, parts + [lookup.keys]), lookup.table.graph)
     if not _hook_was_made.is_set():
         notices.warn_once(
             "sparse_lookup: modify_graph=True waits for GraphModifierHook, or for "
@@ -48,11 +47,26 @@ def add(request, graph):
     graph_state.of(graph).pipeline_requests.append(request)
 
 
+def of_mode(graph, is_train):
+    """The requests of the training lookups of `graph`, or of the others."""
+    return [
+        request
+        for request in graph_state.of(graph).pipeline_requests
+        if request.lookup is not None and request.lookup.is_train is is_train
+    ]
+
+
 def tensors_of(request):
     """All that `request` wants moved, now that the graph is built."""
-    found = list(request.tensors)
-    if request.is_train:
-        state = graph_state.of(request.table.graph)
-        for counts in state.batch_counts_of_table.get(request.table.name, ()):
+    found, lookup = list(request.tensors), request.lookup
+    if lookup is None:
+        return found
+    state = graph_state.of(lookup.table.graph)
+    if lookup.is_train:
+        for counts in state.batch_counts_of_table.get(lookup.table.name, ()):
             found += counts.occurrences
+    # For parameter servers, keys are made unique and sorted by server.
+    for exchange in state.exchanges:
+        if exchange.has_lookup(lookup):
+            found += exchange.route.routed + exchange.route.positions
     return found

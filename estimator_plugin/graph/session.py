@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from .. import graph_state, graph_walk, validate
-from . import dump, iterators, modify, survey
+from . import dump, iterators, modify, requests, survey
 
 _OWNER = "modify_graph_and_start_emb_cache"
 
@@ -70,7 +70,7 @@ def get_initializer(is_training):
     state = graph_state.of()
     if state.pipeline is None:
         raise RuntimeError("get_initializer: call %s first" % _OWNER)
-    asked = [request for request in state.pipeline_requests if request.is_train is is_training]
+    asked = requests.of_mode(graph_state.outermost_graph(), is_training)
     if not asked:
         raise RuntimeError(
             "get_initializer: no lookup with is_train=%s and modify_graph=True is in the graph"

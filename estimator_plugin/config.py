@@ -18,7 +18,6 @@ _STEP_LIMITS = ("max_steps", "train_steps", "eval_steps")
 # Parameters of either generation of the Rec SDK that have nothing to control here. Their values
 # are still checked where the Rec SDK checks them, so that a typing error does not pass.
 _ACCEPTED = {
-    "use_dynamic": lambda v: validate.boolean(_OWNER, "use_dynamic", v),
     "bind_cpu": lambda v: validate.boolean(_OWNER, "bind_cpu", v),
     "use_lccl": lambda v: validate.boolean(_OWNER, "use_lccl", v),
     "use_mpi": lambda v: validate.boolean(_OWNER, "use_mpi", v),
@@ -42,6 +41,8 @@ class Config:
       eval_steps: int from -1, default -1. Steps of one evaluation; -1 is one pass.
       save_steps: int from -1, default -1. Steps between checkpoints; -1 is only at the end.
       if_load: bool, default False. A model will be restored before training or prediction.
+      use_dynamic: bool, default True. False is for static shapes: every lookup has a send_count,
+        the most distinct ids of a step, and one that has more of them fails.
       use_dynamic_expansion: bool, default False. Tables grow here in either case, and every
         optimizer works by key and by address in either case.
       is_incremental_checkpoint: bool, default False. Needs the next two.
@@ -59,6 +60,7 @@ class Config:
     eval_steps: int = -1
     save_steps: int = -1
     if_load: bool = False
+    use_dynamic: bool = True
     use_dynamic_expansion: bool = False
     is_incremental_checkpoint: bool = False
     save_checkpoint_due_time: typing.Optional[int] = None
@@ -71,8 +73,9 @@ class Config:
         limit = validate.INT32_MAX
         for name in ("max_steps", "train_steps", "eval_steps", "save_steps"):
             validate.integer(_OWNER, name, getattr(self, name), -1, limit)
-        for name in ("if_load", "use_dynamic_expansion", "is_incremental_checkpoint"):
-            validate.boolean(_OWNER, name, getattr(self, name))
+        for name, kind in self.__annotations__.items():
+            if kind is bool:
+                validate.boolean(_OWNER, name, getattr(self, name))
         for name in ("save_checkpoint_due_time", "save_delta_checkpoints_secs"):
             validate.integer(_OWNER, name, getattr(self, name), 1, limit, optional=True)
             if self.is_incremental_checkpoint and getattr(self, name) is None:
@@ -101,9 +104,9 @@ def init(**kwargs):
 
     Args:
       **kwargs: the attributes of `Config`, all optional. The other parameters of the Rec SDK
-        (use_dynamic, bind_cpu, use_lccl, use_mpi, rank_id, rank_size, train_interval,
-        use_hot, use_shm_swap) are accepted, checked, and said once to have
-        no effect: a process's place in a cluster is what TF_CONFIG says, see
+        (bind_cpu, use_lccl, use_mpi, rank_id, rank_size, train_interval, use_hot, use_shm_swap) are
+        accepted, checked, and said once to have no effect: a row is updated once a step in any
+        case, whatever use_hot says, and a process's place in a cluster is what TF_CONFIG says, see
         `ep.distribute.rank_id`. A name that nobody knows is accepted too, as in the Rec SDK, with
         a warning.
 

@@ -77,7 +77,7 @@ def find(owner, table, spec, batch, is_train):
       ValueError: the spec is of another table or a timestamp, or the batch has no such ids.
       RuntimeError: is_train, and no training batch with the spec's ids has been mapped.
     """
-    if spec.is_timestamp or spec.table_name != table.name:
+    if spec.is_timestamp or spec.table_name not in table.names:
         validate.fail(owner, "ids", spec, "a FeatureSpec of table %r" % table.name)
     if batch is None:
         validate.fail(owner, "batch", batch, "the batch that holds the ids of %r" % spec)

@@ -18,6 +18,8 @@ class GraphState:
     def __init__(self):
         self.tables = collections.OrderedDict()  # Table name -> EmbeddingTable.
         self.table_of_handle = {}  # Name of a handle tensor -> EmbeddingTable.
+        self.mergeable_tables = {}  # What merged tables have in common -> EmbeddingTable.
+        self.table_of_merged_name = {}  # Name that was merged -> EmbeddingTable.
         self.lookups = []  # lookup_registry.Lookup, in order of creation.
         self.lookup_of_address = {}  # Name of an address tensor -> Lookup.
         self.rules_of_table = {}  # Table name -> tracking.Rules of its training lookups.

@@ -71,8 +71,9 @@ def _tables(emb_name):
         emb_name = emb_name[0]
     if not isinstance(emb_name, str):
         validate.fail("set_threshold", "emb_name", emb_name, "a table's name")
-    tables = graph_state.of().tables
-    counted = [t for t in tables.values() if tracking.rules_of(t).thresholds.access is not None]
+    state = graph_state.of()
+    tables = dict(state.tables, **state.table_of_merged_name)
+    counted = [t for t in state.tables.values() if tracking.rules_of(t).thresholds.access is not None]
     if not emb_name:
         return counted
     table = tables.get(table_options.normal_name(emb_name))

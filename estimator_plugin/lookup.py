@@ -12,13 +12,14 @@ from . import (
     lookup_inputs,
     lookup_registry,
     notices,
+    send_limits,
     thresholds,
     tracking,
     validate,
 )
 from .distribute import exchange
 from .feature_spec import FeatureSpec
-from .graph import requests
+from .graph import merge, requests
 from .ops import table_ops
 
 
@@ -65,7 +66,9 @@ def sparse_lookup(
         access_threshold has no row. All training lookups of a table have the same thresholds; None
         takes those of the lookups before. Time is what the collection ASCEND_TIMESTAMP holds, a
         scalar of the batch; without one it is the global step.
-      send_count: accepted and checked for the Rec SDK's sake.
+      send_count: None or int from 1. With init(use_dynamic=False), the most distinct ids other
+        than -1 that a step looks up, for each parameter server; a step that has more fails with a
+        tf.errors.InvalidArgumentError. Needed there, of no effect otherwise.
       **kwargs: accepted for the Rec SDK's sake, said once to have no effect.
 
     Returns:
@@ -104,10 +107,11 @@ def sparse_lookup(
         weights = lookup_inputs.checked_weights(owner, weights, ids)
         default = lookup_inputs.default_row(owner, serving_default_value, table.dim)
         keys = lookup_inputs.flat_values(ids)
+        keys = send_limits.checked(owner, table, name, keys, send_count, is_train)
         tracked = None
         if is_train:
             tracked = tracking.arguments(owner, table, keys, found.thresholds, found.timestamp)
-        embeddings = _look_up(table, name, keys, default, is_train, is_grad, tracked)
+        embeddings = _look_up(table, name, keys, default, is_train, is_grad, tracked, modify_graph)
         if modify_graph:
             requests.of_lookup(lookup_registry.lookups_of(table)[-1], ids)
         if serving_default_value is not None:
@@ -126,7 +130,7 @@ def _find(owner, table, ids, batch, is_train, config):
     return found._replace(thresholds=thresholds.agreed(table.name, found.thresholds, limits))
 
 
-def _look_up(table, name, keys, default, is_train, is_grad, tracked):
+def _look_up(table, name, keys, default, is_train, is_grad, tracked, is_replaceable):
     """The embeddings of `keys`, keys.shape + [dim]; the lookup is registered by flat keys."""
     shape = keys.shape
     flat = keys if shape.rank == 1 else tf.reshape(keys, [-1])
@@ -138,6 +142,8 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked):
                 local, addresses = table_ops.table_lookup(
                     table.handle, flat, table.dim, insert=is_train, default_row=default
                 )
+                if is_replaceable:
+                    local, addresses = merge.replaceable(local, addresses)
             else:
                 local, addresses = _look_up_and_count(table, flat, default, tracked)
     lookup_registry.register(
@@ -246,5 +252,4 @@ def _check_arguments(owner, send_count, modify_graph, kwargs):
     validate.integer(owner, "send_count", send_count, 1, validate.INT32_MAX, optional=True)
     if modify_graph is not None:
         validate.boolean(owner, "modify_graph", modify_graph)
-    given = [] if send_count is None else ["send_count"]
-    notices.no_meaning("sparse_lookup", given + list(kwargs))
+    notices.no_meaning("sparse_lookup", list(kwargs))

@@ -2,7 +2,16 @@
 
 import tensorflow as tf
 
-from . import constants, graph_state, initializers, partition, table_options, tf_compat
+from . import (
+    constants,
+    graph_state,
+    initializers,
+    partition,
+    table_merging,
+    table_options,
+    tf_compat,
+    validate,
+)
 from .checkpoint.saveable import saveables_of
 from .distribute import placement
 from .ops import table_ops
@@ -27,6 +36,7 @@ class EmbeddingTable:
       is_distributed: bool, whether the table lives on parameter servers.
       admission: the filter of `ep.admission` that counts waiting keys.
       eviction: tuple of policies of `ep.eviction`.
+      names: list of str, `name`, and the names of the tables that were merged into this one.
     """
 
     def __init__(self, options, initializer):
@@ -34,6 +44,7 @@ class EmbeddingTable:
         self.graph = graph_state.outermost_graph()
         servers = placement.current()
         self.is_distributed = bool(servers)
+        self.names = [options.name]
         settings = partition.Settings(options, initializer)
         with tf.device("/cpu:0"), tf.compat.v1.name_scope(options.name):
             if servers:
@@ -52,6 +63,7 @@ class EmbeddingTable:
     is_dp = property(lambda self: self._options.is_dp)
     init_param = property(lambda self: self._options.init_param)
     padding_keys = property(lambda self: self._options.padding_keys)
+    padding_keys_len = property(lambda self: self._options.padding_keys_len)
     admission = property(lambda self: self._options.admission)
     eviction = property(lambda self: self._options.eviction)
 
@@ -60,6 +72,21 @@ class EmbeddingTable:
     embedding_size = dim
     emb_size = dim
     variable = property(lambda self: self.handle)
+
+    @property
+    def is_merged(self):
+        """Whether it was made with enable_merge=True."""
+        return len(self.names) > 1
+
+    def join(self, options):
+        """Makes it the table of a further create_table with enable_merge=True."""
+        self.names.append(options.name)
+        if len(self.names) > 2:  # The first has made it, with padding keys of its own.
+            keys = set(self.padding_keys).union(options.padding_keys)
+            length = (self.padding_keys_len or 0) + (options.padding_keys_len or 0)
+            self._options = self._options._replace(
+                padding_keys=tuple(sorted(keys)), padding_keys_len=length or None
+            )
 
     def gather_initializers(self):
         """Makes `initializer` that of all partitions, as they are now."""
@@ -157,7 +184,11 @@ def create_table(
       padding_keys: None, an int or a list of ints. Keys whose rows are looked up as any other and
         take no update; needs padding_keys_mask=True and padding_keys_len, as in the Rec SDK.
       padding_keys_mask: bool, default False.
-      padding_keys_len: None or int from 1.
+      padding_keys_len: None or int from 1. Where shapes are static, the most distinct ids of a
+        lookup of the table, in the place of its send_count.
+      enable_merge: bool, default False. True: tables that are alike in all but their names are one
+        table, mergeable_table_<n>, whose lookups of a step GraphModifierHook makes one operation.
+        They must have no id in common. Needs init(use_dynamic_expansion=True).
       value_dtype: tf.float32.
       num_buckets: power of two from 1 to 4096, default 64. Parts the table is kept in; fixed for
         the life of its checkpoints.
@@ -166,7 +197,7 @@ def create_table(
       eviction: None, a policy of `ep.eviction` or a list of them: rows that an eviction removes,
         beside those past a lookup's eviction_threshold. `ep.hooks.EvictHook` evicts.
       device_vocabulary_size, host_vocabulary_size, ssd_vocabulary_size, ssd_data_path, is_dp,
-        all2all_gradients_op, enable_merge, shard_num, fusion_optimizer_var, hashtable_threshold,
+        all2all_gradients_op, shard_num, fusion_optimizer_var, hashtable_threshold,
         optimizer_list: accepted and checked for the Rec SDK's sake; a table grows by itself in
         host memory, so they have no effect, which is logged once.
 
@@ -176,7 +207,7 @@ def create_table(
     Raises:
       ValueError: an argument is of a wrong type or out of range, or the graph has a table of that
         name. The message names the table, the argument, its value and what would be right.
-      RuntimeError: eager execution is on.
+      RuntimeError: eager execution is on; enable_merge is True without dynamic expansion.
 
     >>> table = create_table(tf.int64, 8, "user", tf.compat.v1.truncated_normal_initializer())
     >>> table.name, table.dim
@@ -196,7 +227,6 @@ def create_table(
         "ssd_data_path": ssd_data_path,
         "is_dp": is_dp,
         "all2all_gradients_op": all2all_gradients_op,
-        "enable_merge": enable_merge,
         "padding_keys": padding_keys,
         "padding_keys_mask": padding_keys_mask,
         "padding_keys_len": padding_keys_len,
@@ -210,18 +240,25 @@ def create_table(
     options = table_options.checked_options(
         name, key_dtype, dim, value_dtype, num_buckets, is_save, init_param, others
     )
+    validate.boolean("table %r" % options.name, "enable_merge", enable_merge)
     state = graph_state.of()
-    if options.name in state.tables:
+    if options.name in state.tables or options.name in state.table_of_merged_name:
         raise ValueError(
             "table %r: the graph has a table of that name already; give each table its own name, "
             "or share the table object between lookups" % options.name
         )
+    if enable_merge:
+        return table_merging.table_for(options, emb_initializer, state, _make)
+    return _make(options, emb_initializer)
+
+
+def _make(options, emb_initializer):
     initializer = initializers.spec_of(
         options.name, emb_initializer, options.dim, options.init_param
     )
     with tf.init_scope():  # Tables belong to the graph, even if a function body makes them.
         table = EmbeddingTable(options, initializer)
-        _register(table, state)
+        _register(table, graph_state.of())
     return table
 
 

@@ -19,6 +19,7 @@ TableOptions = collections.namedtuple(
         "is_dp",
         "init_param",
         "padding_keys",
+        "padding_keys_len",  # None without padding keys.
         "admission",  # A filter of `admission`.
         "eviction",  # A tuple of policies of `eviction`.
     ],
@@ -39,7 +40,6 @@ _ACCEPTED = {
         ),
         "sum_gradients",
     ),
-    "enable_merge": (validate.boolean, False),
     "shard_num": (lambda o, n, v: validate.integer(o, n, v, 1, 8192), 1),
     "fusion_optimizer_var": (validate.boolean, True),
     "hashtable_threshold": (lambda o, n, v: validate.integer(o, n, v, 0, validate.INT32_MAX), 0),
@@ -90,6 +90,7 @@ def checked_options(name, key_dtype, dim, value_dtype, num_buckets, is_save, ini
     notices.no_meaning(
         "create_table", [n for n, (_, silent) in _ACCEPTED.items() if others[n] != silent]
     )
+    padding_keys, padding_keys_len = _padding_keys(owner, others)
     return TableOptions(
         name=normal,
         dim=_dim(owner, dim),
@@ -98,7 +99,8 @@ def checked_options(name, key_dtype, dim, value_dtype, num_buckets, is_save, ini
         is_save=validate.boolean(owner, "is_save", is_save),
         is_dp=others["is_dp"],
         init_param=validate.real(owner, "init_param", init_param, -10, 10),
-        padding_keys=_padding_keys(owner, others),
+        padding_keys=padding_keys,
+        padding_keys_len=padding_keys_len,
         admission=admission.checked_filter(owner, others["admission"]),
         eviction=eviction.checked_policies(owner, others["eviction"]),
     )
@@ -129,7 +131,8 @@ def _check_ssd(owner, others):
 
 
 def _padding_keys(owner, others):
-    """The keys whose rows take no update, as a sorted tuple; empty when there are none."""
+    """(the keys whose rows take no update, as a sorted tuple, padding_keys_len); without padding
+    keys, an empty tuple and None."""
     keys, mask = others["padding_keys"], others["padding_keys_mask"]
     length = validate.integer(
         owner, "padding_keys_len", others["padding_keys_len"], 1, validate.INT32_MAX, optional=True
@@ -138,7 +141,7 @@ def _padding_keys(owner, others):
     if keys is None:
         if mask:
             validate.fail(owner, "padding_keys", None, "given when padding_keys_mask is True")
-        return ()
+        return (), None
     if isinstance(keys, numbers.Integral) and not isinstance(keys, bool):
         keys = [keys]
     if not isinstance(keys, (list, tuple)) or not keys:
@@ -149,4 +152,4 @@ def _padding_keys(owner, others):
         validate.fail(owner, "padding_keys_mask", mask, "True when padding_keys are given")
     if length is None:
         validate.fail(owner, "padding_keys_len", None, "given when padding_keys are")
-    return tuple(sorted(set(int(key) for key in keys)))
+    return tuple(sorted(set(int(key) for key in keys))), length

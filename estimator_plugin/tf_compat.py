@@ -62,9 +62,18 @@ def is_inside_control_flow(graph):
     return current is not graph or current._get_control_flow_context() is not None
 
 
-def any_depends_on(tensors, operations):
-    """Whether a tensor is, or depends on, an output of one of `operations`, a set."""
-    pending = [tensor.op for tensor in tensors]
+def repoint(old, new, but=()):
+    """Makes what reads the tensor `old` read `new`, except for the operations `but`."""
+    for consumer in old.consumers():
+        if consumer not in but:
+            for index, tensor in enumerate(consumer.inputs):
+                if tensor is old:
+                    update_input(consumer, index, new)
+
+
+def any_waits_for(waiting, operations):
+    """Whether an operation of `waiting` is, or runs after, one of `operations`, a set."""
+    pending = list(waiting)
     seen = set(pending)
     while pending:
         op = pending.pop()

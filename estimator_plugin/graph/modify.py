@@ -5,7 +5,7 @@ import collections
 import tensorflow as tf
 
 from .. import config, constants, graph_state, notices, tf_compat
-from . import cut, iterators, requests, stand_in, survey
+from . import cut, iterators, merge, requests, stand_in, survey
 
 Pipeline = collections.namedtuple(
     "Pipeline",
@@ -29,6 +29,7 @@ def modify(graph):
     """
     state = graph_state.of(graph)
     _check(state)
+    merge.merge([lookup for lookup in state.lookups if lookup.table.is_merged])
     verdicts = survey.Survey()
     wanted, stayed = _wanted(state, graph, verdicts)
     orphans = [] if state.orphans_adopter is None else _orphans(state, verdicts)
@@ -107,15 +108,6 @@ def _move(part, iterator):
         compute = tf.autograph.experimental.do_not_convert(part.apply)
         batch = iterator.rebuilt(lambda dataset: dataset.map(compute).prefetch(depth))
         for old, new in zip(list(get_next.outputs) + part.outputs, batch):
-            _repoint(old, new, part.moved)
+            tf_compat.repoint(old, new, part.moved)
             old.graph.prevent_feeding(old)  # Nothing reads it any more, so a feed would be lost.
         stand_in.install(get_next, batch[: len(get_next.outputs)])
-
-
-def _repoint(old, new, moved):
-    """Makes what reads the tensor `old` read `new`, but for the operations `moved`."""
-    for consumer in old.consumers():
-        if consumer not in moved:
-            for index, tensor in enumerate(consumer.inputs):
-                if tensor is old:
-                    tf_compat.update_input(consumer, index, new)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from .. import graph_state, graph_walk, validate
-from . import dump, iterators, modify, requests, survey
+from . import dump, iterators, merge, modify, requests, survey
 
 _OWNER = "modify_graph_and_start_emb_cache"
 
@@ -102,12 +102,28 @@ def _initializers(sources, moved):
 
 
 def do_merge_lookup(is_train=True):
-    """Accepted for the Rec SDK's sake: the lookups of a table are one update without it.
+    """Makes the lookups that each table has in a step one operation, where they read one batch.
+
+    Only lookups with modify_graph=True take part, those of tables without thresholds in this
+    process. The results are the same, and so is the gradient, which updates a table by one
+    operation in any case. A step that fetches one of the lookups then looks all of them up. Call
+    it before or after gradients are computed, any number of times.
+
+    Args:
+      is_train: bool, default True. Whether for lookups with is_train=True or with False.
 
     Raises:
       ValueError: is_train is no bool.
       RuntimeError: the default graph has no such lookup.
+
+    >>> do_merge_lookup(is_train=True)
+
+    Semantics: `mx_rec.graph.merge_lookup.do_merge_lookup` of the Rec SDK. Lookups of parameter
+    servers share a round trip without it.
     """
     validate.boolean("do_merge_lookup", "is_train", is_train)
-    if not any(lookup.is_train == is_train for lookup in graph_state.of().lookups):
+    graph = graph_state.outermost_graph()
+    lookups = [lookup for lookup in graph_state.of(graph).lookups if lookup.is_train == is_train]
+    if not lookups:
         raise RuntimeError("do_merge_lookup: no lookup with is_train=%s is in the graph" % is_train)
+    merge.merge(lookups)

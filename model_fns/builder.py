@@ -43,7 +43,7 @@ def build_model_fn(network, features, options=None, first_order=False):
 
     def model_fn(features, labels, mode, config=None):
         training = mode == tf.estimator.ModeKeys.TRAIN
-        embeddings = make_embeddings(options.embedding, training)
+        embeddings = make_embeddings(options.embedding, training, options.modify_graph)
         if training and options.timestamp_feature is not None:
             timestamp = _value(features, options.timestamp_feature)
             tf.compat.v1.add_to_collection(constants.ASCEND_TIMESTAMP, timestamp)

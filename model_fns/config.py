@@ -114,6 +114,8 @@ class ModelOptions:
       timestamp_feature: None, or the name of the feature that is the time of a batch, one integer
         above 0; needed in training only. What features' eviction_threshold is measured by; None is
         the global step.
+      modify_graph: default False. Whether `ep.hooks.GraphModifierHook`, which must then be among
+        the hooks, moves the work on ids into the input pipeline; variables take no part.
 
     Raises:
       ValueError: a value is out of range.
@@ -124,6 +126,7 @@ class ModelOptions:
     embedding: str = "hash_table"
     embedding_l2: float = 0.0
     timestamp_feature: Optional[str] = None
+    modify_graph: bool = False
 
     def __post_init__(self):
         if not isinstance(self.head, Head):
@@ -145,4 +148,8 @@ class ModelOptions:
             raise ValueError(
                 "ModelOptions: timestamp_feature must be None or a feature's name, got %r"
                 % (self.timestamp_feature,)
+            )
+        if not isinstance(self.modify_graph, bool):
+            raise ValueError(
+                "ModelOptions: modify_graph must be True or False, got %r" % (self.modify_graph,)
             )

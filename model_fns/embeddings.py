@@ -62,9 +62,10 @@ class Embeddings(abc.ABC):
 class HashTableEmbeddings(Embeddings):
     """Tables made by `create_table`. Rows appear when an id is first looked up in training."""
 
-    def __init__(self, training):
+    def __init__(self, training, modify_graph=False):
         super().__init__()
         self._training = training
+        self._modify_graph = modify_graph
 
     def lookup(self, spec, ids, combiner, name, config=None):
         return sparse_lookup(
@@ -72,6 +73,7 @@ class HashTableEmbeddings(Embeddings):
             ids,
             is_train=self._training,
             name=name,
+            modify_graph=self._modify_graph,
             combiner=combiner,
             access_and_evict_config=config,
         )
@@ -136,9 +138,11 @@ class VariableEmbeddings(Embeddings):
         return tf.constant(int(table.shape[0]), tf.int64)
 
 
-def make_embeddings(kind, training):
+def make_embeddings(kind, training, modify_graph=False):
     """The embeddings a model of `ModelOptions.embedding` = `kind` lives on."""
-    return HashTableEmbeddings(training) if kind == "hash_table" else VariableEmbeddings()
+    if kind == "hash_table":
+        return HashTableEmbeddings(training, modify_graph)
+    return VariableEmbeddings()
 
 
 def _as_sparse(ids, rows):

@@ -12,12 +12,14 @@ class Cut:
       get_next: the IteratorGetNext operation.
       moved: dict of the operations that leave the training step, inputs first.
       outputs: list of tensors of `moved` that stay-behinds read.
+      readers: dict from an operation of `moved` to the names of the lookups that it works for.
     """
 
     def __init__(self, get_next, moved, constants):
         self.get_next = get_next
         self.moved = moved
         self._constants = constants  # Copied into the function; those outside stay.
+        self.readers = {}
         self.outputs = [
             tensor
             for op in moved
@@ -26,17 +28,23 @@ class Cut:
         ]
 
     def graph_def(self):
-        """The operations as a GraphDef; it reads the batch by the names of get_next's outputs."""
+        """The operations as a GraphDef; it reads the batch by the names of get_next's outputs.
+
+        The names of operations say which lookups they work for, since an error shows them.
+        """
+        renamed = {op.name: self._name(op) for op in self.moved}
         graph_def = tf.compat.v1.GraphDef()
         graph_def.versions.CopyFrom(self.get_next.graph.graph_def_versions)
         for op in list(self._constants) + list(self.moved):
             node = graph_def.node.add()
             node.CopyFrom(op.node_def)
+            node.name = renamed.get(op.name, op.name)
             node.device = ""
             node.attr.pop("_class", None)  # Colocation with what is not in the function.
             inputs = [name for name in node.input if name != "^" + self.get_next.name]
             del node.input[:]
-            node.input.extend(inputs)  # The batch is there before the function runs.
+            # The batch is there before the function runs.
+            node.input.extend(_with_names(name, renamed) for name in inputs)
         return graph_def
 
     def apply(self, *batch):
@@ -46,10 +54,17 @@ class Cut:
         computed = tf.import_graph_def(
             self.graph_def(),
             input_map={name: part for name, part in zip(names, batch) if name in read},
-            return_elements=[tensor.name for tensor in self.outputs],
+            return_elements=["%s:%d" % (self._name(t.op), t.value_index) for t in self.outputs],
             name="",
         )
         return tuple(batch) + tuple(computed)
+
+    def _name(self, op):
+        readers = self.readers.get(op, ())
+        if not readers:
+            return op.name
+        more = ["%d_more" % (len(readers) - 1)] if len(readers) > 1 else []
+        return "%s_for_%s" % (op.name, "_and_".join(readers[:1] + more))
 
 
 def cuts(tensors, verdicts, orphans=(), adopter=None):
@@ -72,6 +87,26 @@ def cuts(tensors, verdicts, orphans=(), adopter=None):
         moved.setdefault(adopter, {})[op] = True
     found = [Cut(source, ops, _constants_of(ops, constants)) for source, ops in moved.items()]
     return [cut for cut in found if cut.outputs]
+
+
+def say_readers(found, requests, verdicts):
+    """Tells the Cuts `found` which lookups their operations work for.
+
+    Args:
+      requests: iterable of (name of a lookup, tensors that it wants moved).
+    """
+    for name, tensors in requests:
+        for op in _ops_above(tensors, verdicts):
+            for cut in found:
+                if op in cut.moved:
+                    cut.readers.setdefault(op, []).append(name)
+
+
+def _with_names(name, renamed):
+    """The input `name` of a node, where operations are called as `renamed` says."""
+    mark = "^" if name.startswith("^") else ""
+    op, colon, index = name[len(mark) :].partition(":")
+    return mark + renamed.get(op, op) + colon + index
 
 
 def _ops_above(tensors, verdicts):

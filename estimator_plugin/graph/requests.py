@@ -1,6 +1,7 @@
 """Which tensors of a graph somebody wants computed in the input pipeline."""
 
 import collections
+import re
 import threading
 
 import tensorflow as tf
@@ -54,6 +55,16 @@ def of_mode(graph, is_train):
         for request in graph_state.of(graph).pipeline_requests
         if request.lookup is not None and request.lookup.is_train is is_train
     ]
+
+
+def by_lookup(requests, graph):
+    """(name of a lookup, tensors of `graph` that it wants moved) of those that lookups made. The
+    name is one that an operation can have."""
+    for request in requests:
+        if request.lookup is not None:
+            name = "%s/%s" % (request.lookup.table.name, request.lookup.name)
+            tensors = [tensor for tensor in tensors_of(request) if tensor.graph is graph]
+            yield re.sub(r"[^\w.\-/]", "_", name), tensors
 
 
 def tensors_of(request):

@@ -205,16 +205,16 @@ def test_a_graph_that_is_not_the_default_one():
 
 
 @pytest.mark.parametrize("kind", ["initializable", "one-shot"])
-def test_an_error_names_the_operation_and_the_next_batch_is_good(kind):
+def test_an_error_names_the_operation_and_the_lookup_and_the_next_batch_is_good(kind):
     texts = tf.data.Dataset.from_tensor_slices(["1", "two", "3"]).batch(1)
     iterator = cases.iterator_of(texts, kind)
     ids = tf.strings.to_number(iterator.get_next(), tf.int64, name="number_of_user")
-    read = ep.sparse_lookup(support.table(), ids, modify_graph=True)
+    read = ep.sparse_lookup(support.table(), ids, modify_graph=True, name="age")
     ep.modify_graph_and_start_emb_cache()
     with support.ready_session() as session:
         session.run([iterator.initializer] if kind == "initializable" else [])
         session.run(read)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="two(.|\n)*number_of_user"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="two(.|\n)*number_of_user_for_user/age}}"):
             session.run(read)
         assert session.run(read).shape == (1, 4)
 

@@ -62,6 +62,6 @@ def test_dump_graph(tmp_path, monkeypatch):
     ]
     assert "PrefetchDataset" not in files["old_graph.pbtxt"]
     for name in moved:
-        assert 'name: "%s"' % name in files["cut_graph_IteratorGetNext.pbtxt"]
+        assert 'name: "%s_for_' % name in files["cut_graph_IteratorGetNext.pbtxt"]
         assert name in files["summary.txt"]
     assert "'constant_ids'" in files["summary.txt"]  # It stayed.

@@ -32,6 +32,7 @@ USER = fns.TableSpec("user", 8)
         (lambda: fns.TableSpec("t", 8, admission="exact"), "TableSpec 't': admission must be"),
         (lambda: fns.TableSpec("t", 8, eviction="old"), "TableSpec 't': eviction must be"),
         (lambda: fns.ModelOptions(timestamp_feature=3), "timestamp_feature must be None or"),
+        (lambda: fns.ModelOptions(modify_graph="yes"), "modify_graph must be True or False"),
         (lambda: fns.NumericFeature(""), "NumericFeature: name is empty"),
         (lambda: fns.NumericFeature("x", 0), "size must be an int of at least 1, got 0"),
         (lambda: fns.NumericFeature("x", 1, "log"), "transform must be callable, got 'log'"),

@@ -9,7 +9,7 @@ import difflib
 import threading
 import typing
 
-from . import notices, patches, validate
+from . import constants, notices, patches, validate
 from .distribute import cluster
 
 _OWNER = "init"
@@ -51,6 +51,8 @@ class Config:
       restore_model_version: None or int from 0. The global step to restore; None is the newest.
       recent_key_count_threshold: int from 0, default 0. Keys seen fewer times than this since the
         last checkpoint stay out of a delta.
+      ascend_global_hashtable_collection: str of 1 to 255 characters, by default its own name in
+        capital letters. The collection of a graph that its tables' handles join.
       prefetch_batch_number: int from 1, default 1. Batches that a pipeline which
         GraphModifierHook made has ready before a step asks for them.
     """
@@ -68,6 +70,7 @@ class Config:
     restore_model_version: typing.Optional[int] = None
     recent_key_count_threshold: int = 0
     prefetch_batch_number: int = 1
+    ascend_global_hashtable_collection: str = constants.ASCEND_GLOBAL_HASHTABLE_COLLECTION
 
     def __post_init__(self):
         limit = validate.INT32_MAX
@@ -84,6 +87,8 @@ class Config:
         validate.integer(
             _OWNER, "restore_model_version", self.restore_model_version, 0, limit, optional=True
         )
+        name = "ascend_global_hashtable_collection"
+        validate.string(_OWNER, name, getattr(self, name), 255)
         validate.integer(_OWNER, "prefetch_batch_number", self.prefetch_batch_number, 1, limit)
         validate.integer(
             _OWNER, "recent_key_count_threshold", self.recent_key_count_threshold, 0, limit

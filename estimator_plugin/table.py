@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from . import (
-    constants,
+    config,
     graph_state,
     initializers,
     partition,
@@ -266,7 +266,7 @@ def _register(table, state):
     state.tables[table.name] = table
     state.table_of_handle[table.handle.name] = table
     graph = table.graph
-    graph.add_to_collection(constants.ASCEND_GLOBAL_HASHTABLE_COLLECTION, table.handle)
+    graph.add_to_collection(config.get_config().ascend_global_hashtable_collection, table.handle)
     for each in table.partitions:
         # What no checkpoint restores is local: sessions run its initializer after a restore.
         tf_compat.register_resource(

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from . import constants
+from . import config
 
 
 def get_dense_and_sparse_variable():
@@ -20,5 +20,5 @@ def get_dense_and_sparse_variable():
     """
     return (
         tf.compat.v1.trainable_variables(),
-        tf.compat.v1.get_collection(constants.ASCEND_GLOBAL_HASHTABLE_COLLECTION),
+        tf.compat.v1.get_collection(config.get_config().ascend_global_hashtable_collection),
     )

@@ -5,7 +5,8 @@ Nothing is kept here; everything is asked of, and told to, `estimator_plugin.con
 
 import os
 
-from .. import config
+from .. import config, validate
+from . import sub_configs
 
 _READABLE = (
     "use_dynamic_expansion",
@@ -32,9 +33,16 @@ class ConfigInitializer:
     Attributes:
       max_steps, train_steps, eval_steps, save_steps, if_load: as in `estimator_plugin.Config`; they
         can be set, and are checked as `init` checks them.
+      use_static: bool, the opposite of `estimator_plugin.Config`'s use_dynamic; it can be set.
       use_dynamic_expansion, save_checkpoint_due_time, save_delta_checkpoints_secs,
         is_incremental_checkpoint, restore_model_version: as there, to be read only.
+      train_params_config, sparse_embed_config, hybrid_manager_config: see `sub_configs`. The Rec
+        SDK's feature_spec_config and optimizer_config have no counterpart.
     """
+
+    train_params_config = sub_configs.TrainParamsConfig()
+    sparse_embed_config = sub_configs.SparseEmbedConfig()
+    hybrid_manager_config = sub_configs.HybridManagerConfig()
 
     @staticmethod
     def get_instance():
@@ -48,6 +56,14 @@ class ConfigInitializer:
                 "ConfigInitializer: there are no settings yet; call init() first"
             )
         return _INSTANCE
+
+    @property
+    def use_static(self):
+        return not config.get_config().use_dynamic
+
+    @use_static.setter
+    def use_static(self, value):
+        config.change(use_dynamic=not validate.boolean("ConfigInitializer", "use_static", value))
 
 
 def _readable(name):

@@ -8,6 +8,8 @@ from mx_rec.constants.constants import (
     ASCEND_SPARSE_LOOKUP_ID_OFFSET,
     ASCEND_SPARSE_LOOKUP_LOCAL_EMB,
 )
+from mx_rec.core.asc.feature_spec import FeatureSpec
+from mx_rec.core.asc.helper import get_asc_insert_func
 from mx_rec.core.embedding import create_table, sparse_lookup
 from mx_rec.optimizers import lazy_adam, lazy_adam_by_addr
 from mx_rec.util.initialize import init
@@ -26,6 +28,7 @@ def parser(description):
     made.add_argument("--model_dir", default="/tmp/rec_sdk_model")
     made.add_argument("--steps", type=int, default=60)
     made.add_argument("--expansion", action="store_true", help="dynamic expansion of tables")
+    made.add_argument("--feature_spec", action="store_true", help="not the automatic mode")
     made.add_argument("--legacy", action="store_true", help="the old tree's keywords")
     return made
 
@@ -43,7 +46,17 @@ def initialize(arguments, save_steps):
     init(**settings)
 
 
-def dataset(first, count):
+def feature_specs(arguments):
+    """The ids of the two lookups by FeatureSpec, None in the automatic mode."""
+    if not arguments.feature_spec:
+        return None
+    return {
+        name: FeatureSpec(name, table_name=name + "_table", batch_size=BATCH, access_threshold=1)
+        for name in ("user", "items")
+    }
+
+
+def dataset(first, count, specs=None, is_training=True):
     """`count` batches: a user and three items, clicked when two of their numbers are both odd."""
 
     def generate():
@@ -56,7 +69,11 @@ def dataset(first, count):
 
     types = {"user": tf.int64, "items": tf.int64, "label": tf.float32}
     shapes = {"user": [BATCH], "items": [BATCH, 3], "label": [BATCH]}
-    return tf.data.Dataset.from_generator(generate, types, shapes).prefetch(10)
+    made = tf.data.Dataset.from_generator(generate, types, shapes)
+    if specs is not None:
+        insert = get_asc_insert_func(tgt_key_specs=list(specs.values()), is_training=is_training)
+        made = made.map(insert)
+    return made.prefetch(10)
 
 
 def sparse_optimizer(expansion):
@@ -82,17 +99,17 @@ def tables(arguments, optimizer):
     }
 
 
-def logits_of(by_name, batch, is_train):
+def logits_of(by_name, batch, is_train, specs=None):
     """The network: pooled embeddings, one hidden layer, one number."""
     pooled = []
     for name, table in by_name.items():
         embeddings = sparse_lookup(
             table,
-            batch[name],
+            batch[name] if specs is None else specs[name],
             send_count=BATCH * 3,
             is_train=is_train,
             name=name + "_lookup",
-            modify_graph=True,
+            modify_graph=specs is None,
             batch=batch,
         )
         pooled.append(tf.reduce_sum(tf.reshape(embeddings, [BATCH, -1, DIM]), axis=1))

@@ -12,18 +12,18 @@ v1 = tf.compat.v1
 EVAL_BATCHES = 10
 
 
-def graph_hooks():
-    """The Rec SDK's hook of the automatic mode, where there is one."""
+def graph_hooks(arguments):
+    """The Rec SDK's hook, where there is one: it starts the pipeline in either mode."""
     try:
         from mx_rec.graph import GraphModifierHook
     except ImportError as error:
         print("without GraphModifierHook: %s" % error)
         return []
-    return [GraphModifierHook(modify_graph=True)]
+    return [GraphModifierHook(modify_graph=not arguments.feature_spec)]
 
 
-def input_fn(first, count):
-    return lambda: common.dataset(first, count)
+def input_fn(arguments, first, count, is_training=True):
+    return lambda: common.dataset(first, count, arguments.specs, is_training)
 
 
 def model_fn(features, mode, params):
@@ -32,7 +32,7 @@ def model_fn(features, mode, params):
     is_train = mode == tf.estimator.ModeKeys.TRAIN
     optimizer = common.sparse_optimizer(arguments.expansion)
     by_name = common.tables(arguments, optimizer)
-    logits = common.logits_of(by_name, features, is_train)
+    logits = common.logits_of(by_name, features, is_train, arguments.specs)
     if mode == tf.estimator.ModeKeys.PREDICT:
         predictions = {"click": tf.sigmoid(logits), "label": features["label"]}
         return tf.estimator.EstimatorSpec(mode, predictions=predictions)
@@ -66,24 +66,24 @@ def train_and_evaluate(estimator, arguments):
     result, _ = tf.estimator.train_and_evaluate(
         estimator,
         tf.estimator.TrainSpec(
-            input_fn(0, arguments.steps),
+            input_fn(arguments, 0, arguments.steps),
             max_steps=arguments.steps,
-            hooks=npu_hooks_append(graph_hooks()),
+            hooks=npu_hooks_append(graph_hooks(arguments)),
         ),
         tf.estimator.EvalSpec(
-            input_fn(10**6, EVAL_BATCHES),
+            input_fn(arguments, 10**6, EVAL_BATCHES, is_training=False),
             steps=EVAL_BATCHES,
-            hooks=npu_hooks_append(graph_hooks()),
+            hooks=npu_hooks_append(graph_hooks(arguments)),
             throttle_secs=0,
         ),
     )
     print("step %d, auc %.3f" % (result["global_step"], result["auc"]))
 
 
-def predict(estimator):
+def predict(estimator, arguments):
     batches = estimator.predict(
-        input_fn(10**6, 1),
-        hooks=npu_hooks_append(graph_hooks()),
+        input_fn(arguments, 10**6, 1, is_training=False),
+        hooks=npu_hooks_append(graph_hooks(arguments)),
         yield_single_examples=False,
     )
     for batch in batches:
@@ -98,14 +98,16 @@ def main():
     arguments = parser.parse_args()
     v1.logging.set_verbosity(v1.logging.ERROR)
     common.initialize(arguments, arguments.save_steps)
+    arguments.specs = common.feature_specs(arguments)
     estimator = make_estimator(arguments)
     if arguments.mode == "predict":
-        predict(estimator)
+        predict(estimator, arguments)
     elif arguments.mode == "train_and_evaluate":
         train_and_evaluate(estimator, arguments)
     else:
-        hooks = npu_hooks_append(graph_hooks())
-        estimator.train(input_fn(0, arguments.steps), max_steps=arguments.steps, hooks=hooks)
+        hooks = npu_hooks_append(graph_hooks(arguments))
+        inputs = input_fn(arguments, 0, arguments.steps)
+        estimator.train(inputs, max_steps=arguments.steps, hooks=hooks)
         print("trained to step %d" % estimator.get_variable_value("global_step"))
     terminate_config_initializer()
 

@@ -59,14 +59,24 @@ def test_an_estimator_program_with_expansion_and_the_old_keywords(tmp_path):
     assert {"model.ckpt-%d.index" % step for step in (0, 10, 20)} <= names
 
 
+def test_an_estimator_program_with_feature_specs(tmp_path):
+    arguments = ["--feature_spec", "--mode"]
+    model = tmp_path / "m"
+    out = _program("estimator.py", model, *arguments, "train_and_evaluate", "--steps", 60)
+    assert float(re.search(r"step 60, auc ([\d.]+)", out).group(1)) > 0.7
+    out = _program("estimator.py", model, *arguments, "predict")
+    assert re.search(r"128 predictions, 0\.[789]\d+ right", out)
+
+
 def _losses(out):
     return [(int(s), float(v)) for s, v in re.findall(r"step (\d+), eval loss ([\d.]+)", out)]
 
 
-def test_session_programs_by_key_and_by_address(tmp_path):
+def test_session_programs_by_key_by_address_and_by_feature_spec(tmp_path):
     by_key = _losses(_program("session.py", tmp_path / "a", "--steps", 40))
     by_address = _losses(_program("session.py", tmp_path / "b", "--steps", 40, "--expansion"))
-    assert by_key == by_address  # The same rows, found in two ways.
+    by_spec = _losses(_program("session.py", tmp_path / "c", "--steps", 40, "--feature_spec"))
+    assert by_key == by_address == by_spec  # The same rows, found in three ways.
     (first, before), (last, after) = by_key
     assert (first, last) == (0, 40) and after < before
     resumed = _losses(_program("session.py", tmp_path / "a", "--steps", 20, "--legacy"))

@@ -47,6 +47,58 @@ def test_the_config_initializer_reads_and_changes_the_settings():
         instance.use_dynamic_expansion = True
 
 
+def test_static_shapes_can_be_asked_for_late():
+    ep.init()
+    instance = settings.ConfigInitializer.get_instance()
+    assert instance.use_static is False
+    instance.use_static = True
+    assert ep.get_config().use_dynamic is False
+    with pytest.raises(ValueError, match="use_static must be True or False, got 1"):
+        instance.use_static = 1
+
+
+def test_tables_are_found_by_variable_and_by_name():
+    ep.init(use_dynamic_expansion=True)
+    tables = settings.ConfigInitializer.get_instance().sparse_embed_config
+    user = support.table("user")
+    assert tables.get_table_instance(user.variable) is user
+    assert tables.get_table_instance_by_name("user") is user
+    merged = support.table("city", enable_merge=True)
+    assert tables.get_table_instance_by_name("city") is merged
+    with pytest.raises(KeyError, match="no table 'item'; it has 'user'"):
+        tables.get_table_instance_by_name("item")
+    with pytest.raises(KeyError, match="no table"):
+        tables.get_table_instance(tf.constant(1))
+
+
+def test_the_collection_of_tables_has_the_name_it_is_given():
+    ep.init()
+    instance = settings.ConfigInitializer.get_instance()
+    name = "ascend_global_hashtable_collection"
+    assert instance.train_params_config.ascend_global_hashtable_collection == name.upper()
+    instance.train_params_config.ascend_global_hashtable_collection = "tables"
+    table = support.table()
+    assert v1.get_collection("tables") == [table.handle]
+    assert ep.get_dense_and_sparse_variable() == ([], [table.handle])
+    with pytest.raises(ValueError, match="%s must be a string of 1 to 255" % name):
+        instance.train_params_config.ascend_global_hashtable_collection = ""
+
+
+def test_the_initializer_of_a_modified_graph():
+    ep.init()
+    instance = settings.ConfigInitializer.get_instance()
+    iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(6).batch(2))
+    ids = iterator.get_next() * 3
+    rows = ep.sparse_lookup(support.table(), ids, modify_graph=True)
+    assert instance.train_params_config.get_initializer(True) is None
+    assert instance.hybrid_manager_config.freeze is False
+    ep.modify_graph_and_start_emb_cache()
+    assert instance.hybrid_manager_config.freeze is True
+    with support.ready_session() as session:
+        session.run(instance.train_params_config.get_initializer(True))
+        assert session.run(rows).shape == (2, 4)
+
+
 def test_changing_settings_needs_init():
     with pytest.raises(EnvironmentError, match="call init"):
         settings.set_if_load(True)

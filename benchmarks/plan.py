@@ -19,7 +19,7 @@ class Entrant(NamedTuple):
 class Case(NamedTuple):
     """One table in one scenario, and who is compared on it."""
 
-    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator", "servers" or "pipeline".
+    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline", "hot".
     dim: int
     rows: int
     optimizer: str
@@ -55,6 +55,7 @@ _DELTA = _entrants("ours", "limit")  # Nobody else saves deltas of a table.
 _ESTIMATOR = _entrants("ours", "variable", "columns", "tfra", "deeprec", "floor")
 _SERVERS = _entrants("ours", "partitioned")
 _PIPELINE = _entrants("ours", "pipelined")
+_HOT = _entrants("ours")  # Against itself.
 _MILLION = 1000 * 1000
 
 
@@ -81,6 +82,7 @@ def full_plan():
         Case("estimator", 16, _MILLION, "adagrad", _ESTIMATOR, train),
         Case("servers", 16, _MILLION, "adagrad", _SERVERS, train),
         Case("pipeline", 16, _MILLION, "adagrad", _PIPELINE, train),
+        Case("hot", 16, _MILLION, "adagrad", _HOT, ("zipf", "uniform")),
     ]
     return cases
 
@@ -107,6 +109,7 @@ def smoke_plan():
         "estimator": ("ours", "floor"),
         "servers": ("ours", "partitioned"),
         "pipeline": ("ours", "pipelined"),
+        "hot": ("ours",),
     }
     return [
         case._replace(

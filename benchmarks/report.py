@@ -5,6 +5,7 @@ import os
 import statistics
 
 from benchmarks.plan import SMOKE
+from benchmarks.results import ratio
 from benchmarks.targets import target_rows
 
 _NAMES = {
@@ -202,6 +203,18 @@ def _pipeline_table(results):
     return _table(["DeepFM, ids hashed from strings", "Case", "Steps/s"], rows)
 
 
+def _hot_table(results):
+    rows = []
+    for case in results.cases("hot"):
+        ways = [
+            [case.series("ours", "%s/%s" % (drawn, way)) for way in ("unique", "raw")]
+            for drawn in ("zipf", "uniform")
+        ]
+        rows.append([case.config] + ["%.2f x" % ratio(unique, raw) for unique, raw in ways])
+    what = "Lookup and update: times the speed of making ids distinct first"
+    return _table([what, "Zipf ids", "Uniform ids"], rows)
+
+
 def markdown(results):
     """The whole report of a run."""
     run = results.run
@@ -221,6 +234,7 @@ def markdown(results):
         ("estimator", "Estimator", _estimator_table),
         ("servers", "Parameter servers", _servers_table),
         ("pipeline", "Ids in the input pipeline", _pipeline_table),
+        ("hot", "Popular ids", _hot_table),
     ]
     for scenario, title, make in sections:
         if results.cases(scenario):

@@ -17,7 +17,7 @@ from benchmarks.channel import Channel  # noqa: E402
 from benchmarks.system import system_class  # noqa: E402
 from benchmarks.workload import Workload  # noqa: E402
 
-_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline"]
+_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline", "hot"]
 
 
 def _parse_arguments():
@@ -44,6 +44,10 @@ def _make_scenario(arguments, workload):
         from benchmarks.scenarios.step import Step
 
         return Step(tables, workload)
+    if arguments.scenario == "hot":
+        from benchmarks.scenarios.hot import Hot
+
+        return Hot(tables, workload)
     if arguments.scenario == "servers":
         from benchmarks.scenarios.servers import Servers
 

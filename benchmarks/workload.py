@@ -86,6 +86,11 @@ class Workload(NamedTuple):
         """Ids of resident rows: int64 [batches, ids_per_step]."""
         return ids_of_ranks(self._ranks(self.rows, seed=1))
 
+    def uniform(self):
+        """As `warm`, every id as likely as any other: few of a step occur twice."""
+        shape = (self.batches, self.ids_per_step)
+        return ids_of_ranks(np.random.RandomState(7).randint(0, self.rows, shape))
+
     def warm_row_numbers(self):
         """`warm` for a system that has row numbers, not ids: the same ranks, below `rows`."""
         return self._scattered_ranks()[self._ranks(self.rows, seed=1)]

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -199,6 +201,20 @@ def test_iterators_of_other_kinds_are_refused():
         look_up(hashed(iterator.get_next()))
         with pytest.raises(ValueError, match="is read by IteratorGetNext .* too"):
             ep.modify_graph_and_start_emb_cache()
+
+
+def test_estimators_that_start_and_stop_leave_nothing():
+    command = [sys.executable, "-m", "tests.graph.cycles", "--cycles", "20"]
+    done = subprocess.run(
+        command,
+        cwd=support.ROOT,
+        env=dict(os.environ, PYTHONPATH=support.ROOT),
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "20 cycles: +0 threads, +0 handles" in done.stdout
 
 
 def test_runs_leave_no_thread():

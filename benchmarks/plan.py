@@ -19,7 +19,7 @@ class Entrant(NamedTuple):
 class Case(NamedTuple):
     """One table in one scenario, and who is compared on it."""
 
-    scenario: str  # "step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline", "hot".
+    scenario: str  # One of those that benchmarks/README.md describes.
     dim: int
     rows: int
     optimizer: str

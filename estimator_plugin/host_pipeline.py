@@ -73,7 +73,9 @@ def _tables(emb_name):
         validate.fail("set_threshold", "emb_name", emb_name, "a table's name")
     state = graph_state.of()
     tables = dict(state.tables, **state.table_of_merged_name)
-    counted = [t for t in state.tables.values() if tracking.rules_of(t).thresholds.access is not None]
+    counted = [
+        t for t in state.tables.values() if tracking.rules_of(t).thresholds.access is not None
+    ]
     if not emb_name:
         return counted
     table = tables.get(table_options.normal_name(emb_name))

@@ -9,6 +9,7 @@ can be replaced when all lookups of the step are known:
 """
 
 import collections
+import contextlib
 
 import tensorflow as tf
 
@@ -65,18 +66,21 @@ def _apart(operations):
 def _join(table, operations):
     first = operations[0]
     keys = [op.inputs[1] for op in operations]
-    with first.graph.as_default(), tf.control_dependencies(None), tf.device(first.device):
-        with tf.control_dependencies(first.control_inputs):
-            with tf.compat.v1.name_scope("%s/merged_lookup/" % table.name):
-                merged = table_ops.table_lookup(
-                    first.inputs[0],
-                    tf.concat(keys, axis=0),
-                    table.dim,
-                    insert=first.get_attr("insert"),
-                    default_row=first.inputs[2],
-                )
-                sizes = [tf.size(part) for part in keys]
-                parts = [tf.split(together, sizes) for together in merged]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(first.graph.as_default())
+        stack.enter_context(tf.control_dependencies(None))
+        stack.enter_context(tf.control_dependencies(first.control_inputs))
+        stack.enter_context(tf.device(first.device))
+        stack.enter_context(tf.compat.v1.name_scope("%s/merged_lookup/" % table.name))
+        merged = table_ops.table_lookup(
+            first.inputs[0],
+            tf.concat(keys, axis=0),
+            table.dim,
+            insert=first.get_attr("insert"),
+            default_row=first.inputs[2],
+        )
+        sizes = [tf.size(part) for part in keys]
+        parts = [tf.split(together, sizes) for together in merged]
     for op, outputs in zip(operations, zip(*parts)):
         for old, new in zip(op.outputs, outputs):
             new.set_shape(old.shape)

@@ -214,7 +214,9 @@ def test_an_error_names_the_operation_and_the_lookup_and_the_next_batch_is_good(
     with support.ready_session() as session:
         session.run([iterator.initializer] if kind == "initializable" else [])
         session.run(read)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="two(.|\n)*number_of_user_for_user/age}}"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="two(.|\n)*number_of_user_for_user/age}}"
+        ):
             session.run(read)
         assert session.run(read).shape == (1, 4)
 

@@ -75,9 +75,7 @@ def test_what_differs_stays_apart():
         return ep.sparse_lookup(of, ids, modify_graph=True, **kwargs)
 
     first = look_up(batch["number"])
-    train = ep.optimizers.gradient_descent.create_hash_optimizer(0.5).minimize(
-        tf.reduce_sum(first)
-    )
+    train = ep.optimizers.gradient_descent.create_hash_optimizer(0.5).minimize(tf.reduce_sum(first))
     found = [first, look_up(batch["number"] + 1)]  # These two are one.
     found.append(look_up(other["number"]))
     found.append(look_up(batch["number"], of=second))

@@ -210,7 +210,7 @@ def test_estimators_that_start_and_stop_leave_nothing():
         cwd=support.ROOT,
         env=dict(os.environ, PYTHONPATH=support.ROOT),
         stdout=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=110,
     )
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""init(use_dynamic=False): a lookup has room for send_count distinct ids, and says when it lacks."""
+"""init(use_dynamic=False): a lookup has room for send_count distinct ids, or says so."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,9 @@ def test_one_distinct_id_too_many_fails_and_inserts_nothing(static):
     with support.ready_session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError) as error:
             session.run(rows, {ids: [[1, 2, 3], [4, 5, 1]]})
-        said = "table user: more distinct ids than 4 for a server; raise send_count of lookup seen to"
+        said = (
+            "table user: more distinct ids than 4 for a server; raise send_count of lookup seen to"
+        )
         assert said in error.value.message and "[5]" in error.value.message
         assert session.run(table.size()) == 0
         assert session.run(rows, {ids: [[1, 2, 3], [4, 1, 1]]}).shape == (2, 3, 4)

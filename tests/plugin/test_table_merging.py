@@ -64,9 +64,7 @@ def test_alike_tables_are_one(expansion):
 
 def test_padding_keys_are_united(expansion):
     def padded(name, keys, length):
-        return _table(
-            name, padding_keys=keys, padding_keys_mask=True, padding_keys_len=length
-        )
+        return _table(name, padding_keys=keys, padding_keys_mask=True, padding_keys_len=length)
 
     table = padded("user", [3, 1], 10)
     assert (table.padding_keys, table.padding_keys_len) == ((1, 3), 10)

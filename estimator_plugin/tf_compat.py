@@ -71,9 +71,9 @@ def repoint(old, new, but=()):
                     update_input(consumer, index, new)
 
 
-def any_waits_for(waiting, operations):
-    """Whether an operation of `waiting` is, or runs after, one of `operations`, a set."""
-    pending = list(waiting)
+def any_depends_on(tensors, operations):
+    """Whether a tensor is, or depends on, an output of one of `operations`, a set."""
+    pending = [tensor.op for tensor in tensors]
     seen = set(pending)
     while pending:
         op = pending.pop()
@@ -84,6 +84,18 @@ def any_waits_for(waiting, operations):
                 seen.add(before)
                 pending.append(before)
     return False
+
+
+def ops_after(operations):
+    """The set of operations that wait, in whatever way, for one of `operations`."""
+    seen, pending = set(), list(operations)
+    while pending:
+        op = pending.pop()
+        for after in [x for out in op.outputs for x in out.consumers()] + op._control_outputs:
+            if after not in seen:
+                seen.add(after)
+                pending.append(after)
+    return seen
 
 
 def runs_where_ops_are_made(op):

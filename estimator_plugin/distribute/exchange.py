@@ -157,7 +157,7 @@ class Exchange:
 
     def feeds(self, tensors):
         """Whether any of `tensors` depends on a result of this exchange."""
-        return tf_compat.any_waits_for([x.op for x in tensors], {self.route.positions[0].op})
+        return tf_compat.any_depends_on(tensors, {self.route.positions[0].op})
 
     def has_lookup(self, lookup):
         """Whether `lookup`, of lookup_registry, is one of this exchange."""

@@ -4,6 +4,8 @@ import tensorflow as tf
 
 from . import survey
 
+_READERS_KNOWN = 2
+
 
 class Cut:
     """What moves behind one IteratorGetNext.
@@ -12,7 +14,8 @@ class Cut:
       get_next: the IteratorGetNext operation.
       moved: dict of the operations that leave the training step, inputs first.
       outputs: list of tensors of `moved` that stay-behinds read.
-      readers: dict from an operation of `moved` to the names of the lookups that it works for.
+      readers: dict from an operation of `moved` to the names of lookups that it works for: one, or
+        two if there are more.
     """
 
     def __init__(self, get_next, moved, constants):
@@ -63,8 +66,7 @@ class Cut:
         readers = self.readers.get(op, ())
         if not readers:
             return op.name
-        more = ["%d_more" % (len(readers) - 1)] if len(readers) > 1 else []
-        return "%s_for_%s" % (op.name, "_and_".join(readers[:1] + more))
+        return "%s_for_%s%s" % (op.name, readers[0], "_and_more" if len(readers) > 1 else "")
 
 
 def cuts(tensors, verdicts, orphans=(), adopter=None):
@@ -89,17 +91,19 @@ def cuts(tensors, verdicts, orphans=(), adopter=None):
     return [cut for cut in found if cut.outputs]
 
 
-def say_readers(found, requests, verdicts):
+def say_readers(found, names):
     """Tells the Cuts `found` which lookups their operations work for.
 
     Args:
-      requests: iterable of (name of a lookup, tensors that it wants moved).
+      names: dict from the name of a tensor to that of a lookup that wants it moved.
     """
-    for name, tensors in requests:
-        for op in _ops_above(tensors, verdicts):
-            for cut in found:
-                if op in cut.moved:
-                    cut.readers.setdefault(op, []).append(name)
+    for part in found:
+        for op in reversed(list(part.moved)):  # Those that read it come before it.
+            readers = [names[t.name] for t in op.outputs if t.name in names]
+            for tensor in op.outputs:
+                for consumer in tensor.consumers():
+                    readers += part.readers.get(consumer, ())
+            part.readers[op] = sorted(set(readers))[:_READERS_KNOWN]
 
 
 def _with_names(name, renamed):

@@ -13,8 +13,9 @@ import contextlib
 
 import tensorflow as tf
 
-from .. import graph_walk, tf_compat
+from .. import tf_compat
 from ..ops import table_ops
+from . import survey
 
 _LOOKUP = "EpTableLookup"
 
@@ -27,40 +28,41 @@ def replaceable(embeddings, addresses):
 def merge(lookups):
     """Makes those of `lookups`, of lookup_registry, one operation that do the same for one batch.
 
-    They are of one table in one mode, wait for the same operations and not for each other, and read
-    the same where there is no row. Others stay as they are.
+    They are of one table in one mode, their ids a function of one batch; they wait for the same
+    operations and not for each other, and read the same where there is no row. Others stay as they
+    are.
     """
+    verdicts = survey.Survey()
     groups = collections.OrderedDict()
     for lookup in lookups:
         source = lookup.embeddings.op.inputs[0].op if lookup.embeddings.op.inputs else None
         if source is not None and source.type == _LOOKUP and source.graph is lookup.table.graph:
-            groups.setdefault(_alike(lookup, source), (lookup.table, []))[1].append(source)
+            verdict = verdicts.verdict(source.inputs[1].op)
+            if verdict.blocker is None:
+                alike = _alike(lookup, source, verdict.sources)
+                groups.setdefault(alike, (lookup.table, []))[1].append(source)
     for table, operations in groups.values():
         apart = _apart(operations)
         if len(apart) > 1:
             _join(table, apart)
 
 
-def _alike(lookup, source):
+def _alike(lookup, source, batches):
     """What tells lookups apart that cannot be one operation."""
     default = tf.get_static_value(source.inputs[2])
     return (
         lookup.table.name,
         lookup.is_train,
         source.inputs[2].name if default is None else default.tobytes(),
-        frozenset(graph_walk.sources(graph_walk.ops_above(source.inputs[1]))),
+        batches,
         frozenset(source.control_inputs),
     )
 
 
 def _apart(operations):
     """Those of `operations` that wait for no other of them."""
-    found = []
-    for op in operations:
-        before = [tensor.op for tensor in op.inputs] + list(op.control_inputs)
-        if not tf_compat.any_waits_for(before, set(operations)):
-            found.append(op)
-    return found
+    after = tf_compat.ops_after(operations)
+    return [op for op in operations if op not in after]
 
 
 def _join(table, operations):

@@ -34,7 +34,7 @@ def modify(graph):
     wanted, stayed = _wanted(state, graph, verdicts)
     orphans = [] if state.orphans_adopter is None else _orphans(state, verdicts)
     found = cut.cuts(wanted, verdicts, orphans, state.orphans_adopter)
-    cut.say_readers(found, requests.by_lookup(state.pipeline_requests, graph), verdicts)
+    cut.say_readers(found, requests.lookup_of_tensor(state.pipeline_requests))
     old = {part.get_next: iterators.of(part.get_next) for part in found}
     with graph.as_default(), tf.control_dependencies(None):
         for part in found:

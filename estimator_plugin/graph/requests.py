@@ -57,14 +57,16 @@ def of_mode(graph, is_train):
     ]
 
 
-def by_lookup(requests, graph):
-    """(name of a lookup, tensors of `graph` that it wants moved) of those that lookups made. The
-    name is one that an operation can have."""
+def lookup_of_tensor(requests):
+    """Dict from the name of a tensor to that of a lookup that wants it moved, as operations can be
+    called."""
+    found = {}
     for request in requests:
         if request.lookup is not None:
             name = "%s/%s" % (request.lookup.table.name, request.lookup.name)
-            tensors = [tensor for tensor in tensors_of(request) if tensor.graph is graph]
-            yield re.sub(r"[^\w.\-/]", "_", name), tensors
+            for tensor in tensors_of(request):
+                found.setdefault(tensor.name, re.sub(r"[^\w.\-/]", "_", name))
+    return found
 
 
 def tensors_of(request):

@@ -1,6 +1,10 @@
 // EpSparseCoreMatmul: the activations of a stack.
 
+#include "../core/sparse_core/matmul.h"
+#include "intra_op_runner.h"
+#include "sparse_core_inputs.h"
 #include "sparse_core_shapes.h"
+#include "sparse_core_variable.h"
 #include "table_kernel.h"
 #include "tf_compat.h"
 
@@ -19,6 +23,51 @@ tf::Status SparseCoreMatmulShape(InferenceContext* c) {
   c->set_output(0, c->Matrix(samples, AttrOf<tf::int32>(c, "width")));
   return tf::Status();
 }
+
+class SparseCoreMatmulOp : public StatusKernel {
+ public:
+  explicit SparseCoreMatmulOp(tf::OpKernelConstruction* ctx)
+      : StatusKernel(ctx),
+        table_(AttrOf<std::string>(ctx, "table_name")),
+        topology_(sparse_core::TopologyOf(ctx)),
+        samples_(AttrOf<tf::int32>(ctx, "input_size")),
+        width_(AttrOf<tf::int32>(ctx, "width")) {
+    quantization_.num_buckets = AttrOf<tf::int32>(ctx, "num_buckets");
+    quantization_.lower = AttrOf<float>(ctx, "lower");
+    quantization_.upper = AttrOf<float>(ctx, "upper");
+  }
+
+ private:
+  Status Run(tf::OpKernelContext* ctx) override {
+    EP_RETURN_IF_ERROR(sparse_core::CheckTopology(table_, topology_));
+    EP_RETURN_IF_ERROR(sparse_core::CheckQuantization(table_, quantization_));
+    sparse_core::VariablePtr variable;
+    EP_RETURN_IF_ERROR(
+        sparse_core::FindVariable(ctx, sparse_core::kNumCsrInputs, table_, &variable));
+    tf::Tensor* activations = nullptr;
+    EP_RETURN_IF_ERROR(AllocateOutput(
+        ctx, 0, tf::TensorShape({topology_.replicas * samples_, width_}), &activations));
+    IntraOpRunner runner(ctx);
+    tf::tf_shared_lock lock(*variable->mu());
+    float* values = nullptr;
+    int64_t rows = 0;
+    EP_RETURN_IF_ERROR(
+        sparse_core::ValuesOf(variable.get(), table_, topology_, width_, &values, &rows));
+    sparse_core::CsrView csr;
+    EP_RETURN_IF_ERROR(sparse_core::ReadCsr(ctx, table_, topology_, samples_, rows, &runner, &csr));
+    sparse_core::Matmul(csr, values, width_, quantization_, &runner,
+                        sparse_core::FloatData(activations));
+    return Status();
+  }
+
+  const std::string table_;
+  const sparse_core::Topology topology_;
+  const int64_t samples_;
+  const int64_t width_;
+  sparse_core::Quantization quantization_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("EpSparseCoreMatmul").Device(tf::DEVICE_CPU), SparseCoreMatmulOp);
 
 }  // namespace
 

@@ -15,7 +15,7 @@ Rules and their hyperparameters, in order:
     ftrl_multiply_linear  as ftrl; its slot `linear` is that of ftrl times the learning rate
 
 Each computes what TensorFlow's optimizer of that name does to a variable's row. Only rows that have
-a gradient change: adam and amsgrad are the lazy variants. With beta powers of 0 they correct no bias.
+a gradient change: adam and amsgrad are the lazy variants; beta powers of 0 mean no bias correction.
 `adagrad_momentum`, `adam_sum_inside_sqrt` and `ftrl_multiply_linear` are TPUEmbedding's.
 """
 

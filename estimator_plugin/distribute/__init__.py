@@ -3,6 +3,7 @@
 from .cluster import rank_id, rank_size
 from .local_cluster import LocalCluster, local_cluster
 from .placement import servers
+from .session_config import session_config
 from .sync_replicas import SyncReplicasOptimizer
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "rank_id",
     "rank_size",
     "servers",
+    "session_config",
 ]

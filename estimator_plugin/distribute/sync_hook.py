@@ -17,15 +17,20 @@ class SyncHook(tf.compat.v1.train.SessionRunHook):
     needs more gradients than there are replicas.
 
     When a chief's session is made anew, the gradients that others have handed in for the next
-    update may be lost, and they would wait for it forever: each of them gets a token.
+    update may be lost: restored rows forget them, and a server that has made updates since the
+    checkpoint takes those of its step for late ones. Who handed them in would wait forever, so each
+    gets a token. Whether there was a session before, every server that outlived it knows; where
+    none did, nothing is late.
 
     The thread that makes the updates waits for gradients that never come when training ends.
     TensorFlow lets it wait two minutes; here it ends with the session.
     """
 
-    def __init__(self, sync, global_step, is_chief, required, total):
+    def __init__(self, sync, global_step, servers, is_chief, required, total):
+        """`servers` are the devices that gradients are handed in at."""
         self._sync = sync
         self._global_step = global_step
+        self._servers = servers
         self._is_chief = is_chief
         self._others = total - 1
         self._in_advance = max(0, required - total)
@@ -41,11 +46,15 @@ class SyncHook(tf.compat.v1.train.SessionRunHook):
         step_type = self._global_step.dtype.base_dtype
         with tf.device(self._global_step.device):
             tokens = tf.queue.FIFOQueue(-1, step_type, (), shared_name=_TOKENS)
-            # Lives as long as the tokens: one entry for each session of a chief.
-            sessions = tf.queue.FIFOQueue(-1, step_type, (), shared_name=_SESSIONS)
-            self._earlier_sessions = sessions.size()
-            self._count_session = sessions.enqueue(self._global_step)
             self._wake_others = tokens.enqueue_many(tf.fill([self._others], self._global_step))
+        earlier, count = [], []
+        for server in self._servers:
+            with tf.device(server):  # One entry for each session of a chief.
+                sessions = tf.queue.FIFOQueue(-1, step_type, (), shared_name=_SESSIONS)
+                earlier.append(sessions.size())
+                count.append(sessions.enqueue(self._global_step))
+        self._earlier_sessions = tf.add_n(earlier)
+        self._count_session = tf.group(count)
 
     def after_create_session(self, session, coord):
         not_ready = session.run(self._not_ready)

@@ -63,6 +63,7 @@ class SyncReplicasOptimizer:
         self._tables = table_optimizer
         self._sync = None  # TensorFlow's, once gradients are applied in a cluster.
         self._global_step = None
+        self._servers = []  # Devices that gradients are handed in at.
 
     def minimize(self, loss, global_step=None, var_list=None):
         """One step: `compute_gradients`, then `apply_gradients`."""
@@ -115,6 +116,10 @@ class SyncReplicasOptimizer:
         with tf.control_dependencies(pushed):
             of_variables = [(_identity(gradient), v) for gradient, v in of_variables]
         self._global_step = global_step
+        self._servers = sorted(
+            {partition.device for table in by_table for partition in table.partitions}
+            | {variable.device for gradient, variable in of_variables if gradient is not None}
+        )
         self._sync = tf.compat.v1.train.SyncReplicasOptimizer(
             _Both(self._dense, self._tables, list(by_table), self._required),
             self._required,
@@ -131,7 +136,9 @@ class SyncReplicasOptimizer:
         if self._sync is None:
             return tf.compat.v1.train.SessionRunHook()
         is_chief = cluster.is_chief() if is_chief is None else is_chief
-        return SyncHook(self._sync, self._global_step, is_chief, self._required, self._total)
+        return SyncHook(
+            self._sync, self._global_step, self._servers, is_chief, self._required, self._total
+        )
 
     def _apply_here(self, of_variables, of_tables, global_step, name):
         made = []

@@ -30,9 +30,12 @@ struct AdmissionState {
 // Thread-safe but for what says otherwise.
 class Admission {
  public:
-  // Held while usage is written under the shared lock of a table's rows, and then by the thread of
+  // Held while filters are used under the shared lock of a table's rows, and then by the thread of
   // the operation, not by its shards.
   std::mutex* mutex() const { return &mutex_; }
+  // Held while the rows' uses are read or written under that lock, by shards too: whoever holds it
+  // waits for nothing. Taken after mutex().
+  std::mutex* uses_mutex() const { return &uses_mutex_; }
 
   // Takes over what a lookup brings and says what to do. `first` is set when time begins: rows that
   // were there before have no time yet. REQUIRES: mutex() is held.
@@ -60,6 +63,7 @@ class Admission {
   void Configure(int32_t threshold);
 
   mutable std::mutex mutex_;
+  mutable std::mutex uses_mutex_;
   AdmissionOptions options_;
   AdmissionState state_;  // But for the clock.
   bool filters_outdated_ = false;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <utility>
+
+#include "row_budget.h"
 
 namespace estimator_plugin {
 namespace {
@@ -64,91 +64,20 @@ struct SmallNorm {
   }
 };
 
-// What a row budget ranks rows by: the least leave first.
-enum class Rank { kLastSeen, kCount };
-
-int64_t RankOf(const RowStore& store, Rank rank, uint32_t row) {
-  const RowUse& use = store.uses()[row];
-  return rank == Rank::kLastSeen ? use.last_seen : use.count;
-}
-
-// A row's place in the order in which rows leave: ties of rank go by key.
-using Place = std::pair<int64_t, int64_t>;
-
-Place PlaceOf(const RowStore& store, Rank rank, uint32_t row) {
-  return {RankOf(store, rank, row), store.keys()[row]};
-}
-
 struct UpTo {
   Rank rank;
   Place last;
 
   bool operator()(const RowStore& store, uint32_t row) const {
-    return PlaceOf(store, rank, row) <= last;
+    return IsUpTo(PlaceOf(store, rank, row), last);
   }
 };
-
-// Calls visit(store, row) for all live rows.
-template <typename Visit>
-void ForEachRow(const EvictedTable& table, const Visit& visit) {
-  table.for_each_range([&](const RowStore& store, uint32_t begin, uint32_t end) {
-    for (uint32_t row = begin; row < end; ++row) {
-      if (store.IsLive(row)) visit(store, row);
-    }
-  });
-}
-
-// Ranks in steps of a power of two, so that few of them have to be sorted.
-struct Histogram {
-  static constexpr uint64_t kBins = 1 << 14;
-
-  int64_t least = std::numeric_limits<int64_t>::max();
-  int64_t most = std::numeric_limits<int64_t>::min();
-  int shift = 0;
-  std::vector<int64_t> rows;
-
-  uint64_t BinOf(int64_t rank) const {  // Ranks may rise while they are looked at.
-    const uint64_t bin = (static_cast<uint64_t>(rank) - static_cast<uint64_t>(least)) >> shift;
-    return std::min(bin, kBins - 1);
-  }
-};
-
-constexpr uint64_t Histogram::kBins;
-
-Histogram MakeHistogram(const EvictedTable& table, Rank rank) {
-  Histogram histogram;
-  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
-    histogram.least = std::min(histogram.least, RankOf(store, rank, row));
-    histogram.most = std::max(histogram.most, RankOf(store, rank, row));
-  });
-  const uint64_t range =
-      static_cast<uint64_t>(histogram.most) - static_cast<uint64_t>(histogram.least);
-  while (range >> histogram.shift >= Histogram::kBins) ++histogram.shift;
-  histogram.rows.assign(Histogram::kBins, 0);
-  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
-    ++histogram.rows[histogram.BinOf(RankOf(store, rank, row))];
-  });
-  return histogram;
-}
 
 // Keeps `budget` rows of those there are now.
 std::unique_ptr<EvictionPolicy> WithinBudget(const EvictedTable& table, Rank rank, int64_t budget) {
-  if (table.rows <= budget) return nullptr;
-  const Histogram histogram = MakeHistogram(table, rank);
-  int64_t excess = std::accumulate(histogram.rows.begin(), histogram.rows.end(), -budget);
-  if (excess <= 0) return nullptr;
-  uint64_t bin = 0;
-  for (; excess > histogram.rows[bin]; ++bin) excess -= histogram.rows[bin];
-  std::vector<Place> places;  // Of the bin in which the last row to leave is.
-  ForEachRow(table, [&](const RowStore& store, uint32_t row) {
-    if (histogram.BinOf(RankOf(store, rank, row)) == bin) {
-      places.push_back(PlaceOf(store, rank, row));
-    }
-  });
-  if (places.empty()) return nullptr;  // All of them were seen meanwhile.
-  const auto last = places.begin() + (std::min<int64_t>(excess, places.size()) - 1);
-  std::nth_element(places.begin(), last, places.end());
-  return MakeEachRow(UpTo{rank, *last});
+  Place last;
+  if (!FindLastToLeave(table, rank, budget, &last)) return nullptr;
+  return MakeEachRow(UpTo{rank, last});
 }
 
 // Of a number that is not negative.

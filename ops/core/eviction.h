@@ -42,8 +42,10 @@ struct EvictedTable {
   int64_t clock = 0;  // Negative before the first lookup that was told the time.
   int64_t dim = 0;
   int64_t rows = 0;
-  // Calls visit(store, begin, end) for all rows, free ones among them, in some ranges.
-  using Visit = std::function<void(const RowStore&, uint32_t begin, uint32_t end)>;
+  int shards = 1;
+  // Calls visit(shard, store, begin, end) for all rows, free ones among them, in some ranges; at
+  // once for shards 0 to shards - 1. Rows stand still during a call, and may change between two.
+  using Visit = std::function<void(int, const RowStore&, uint32_t begin, uint32_t end)>;
   std::function<void(const Visit&)> for_each_range;
 };
 

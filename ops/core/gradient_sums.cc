@@ -47,20 +47,40 @@ void GradientSums<V>::Build(const std::vector<GradientSegment<V>>& segments, int
   for (const GradientSegment<V>& segment : segments) total += segment.n;
   num_shards_ = ShardsFor(*runner, total, kGrain);
   while (static_cast<int>(shards_.size()) < num_shards_) shards_.emplace_back(new Shard);
-  const int64_t row_bytes = dim * static_cast<int64_t>(sizeof(V));
-  const int64_t entry_bytes = sizeof(Entry) + sizeof(int64_t) + sizeof(V*) + row_bytes;
-  arena_.Reset(total * entry_bytes, 1 + 3 * num_shards_);
-  entries_ = arena_.template Take<Entry>(total);
-  Partition(segments, dim, total, runner);
+  const bool distinct = segments.size() == 1 && segments[0].distinct;
+  const int64_t value_bytes = distinct ? 0 : dim * static_cast<int64_t>(sizeof(V));
+  const int64_t entry_bytes = sizeof(Entry) + sizeof(V*) + value_bytes;
+  arena_.Reset(total * entry_bytes, 1 + 2 * num_shards_);
+  Entry* const entries = arena_.template Take<Entry>(total);
+  Partition(segments, dim, total, entries, runner);
   for (int s = 0; s < num_shards_; ++s) {
-    const int64_t n = offsets_[s + 1] - offsets_[s];
-    shards_[s]->addresses = arena_.template Take<int64_t>(n);
-    shards_[s]->rows = arena_.template Take<V*>(n);
-    shards_[s]->sums = arena_.template Take<V>(n * dim);
+    shards_[s]->size = offsets_[s + 1] - offsets_[s];
+    shards_[s]->sums = entries + offsets_[s];
+    shards_[s]->rows = arena_.template Take<V*>(shards_[s]->size);
   }
+  if (distinct) return CheckFinite(segments[0], dim, runner);
+  for (int s = 0; s < num_shards_; ++s) {
+    shards_[s]->values = arena_.template Take<V>(shards_[s]->size * dim);
+  }
+  runner->Run(num_shards_, [&](int s) { Sum(dim, shards_[s].get()); });
+}
+
+template <typename V>
+void GradientSums<V>::CheckFinite(const GradientSegment<V>& distinct, int64_t dim,
+                                  ParallelRunner* runner) {
+  // All at one go. Gradients without an address are of no account: a no needs a closer look.
+  std::vector<char> finite(num_shards_);
   runner->Run(num_shards_, [&](int s) {
-    Sum(entries_ + offsets_[s], offsets_[s + 1] - offsets_[s], dim, shards_[s].get());
+    const ShardRange part = RangeOfShard(distinct.n * dim, num_shards_, s);
+    finite[s] = estimator_plugin::AllFinite(distinct.gradients + part.begin, part.end - part.begin);
   });
+  const bool all = std::count(finite.begin(), finite.end(), 0) == 0;
+  for (int s = 0; s < num_shards_; ++s) {
+    const Entry* const sums = shards_[s]->sums;
+    shards_[s]->finite = all || std::all_of(sums, sums + shards_[s]->size, [dim](const Entry& sum) {
+                           return estimator_plugin::AllFinite(sum.gradient, dim);
+                         });
+  }
 }
 
 template <typename V>
@@ -71,7 +91,7 @@ bool GradientSums<V>::AllFinite() const {
 
 template <typename V>
 void GradientSums<V>::Partition(const std::vector<GradientSegment<V>>& segments, int64_t dim,
-                                int64_t total, ParallelRunner* runner) {
+                                int64_t total, Entry* entries, ParallelRunner* runner) {
   // A counting sort by shard over as many chunks as shards: next[chunk][shard].
   const int n = num_shards_;
   std::vector<std::vector<int64_t>> next(n, std::vector<int64_t>(n, 0));
@@ -98,7 +118,7 @@ void GradientSums<V>::Partition(const std::vector<GradientSegment<V>>& segments,
     std::vector<int64_t> at = next[chunk];
     ForEachIn(RangeOfShard(total, n, chunk), segments, dim,
               [&](int64_t address, const V* gradient) {
-                entries_[at[n == 1 ? 0 : ShardOfHash(MixKey(address), n)]++] = {address, gradient};
+                entries[at[n == 1 ? 0 : ShardOfHash(MixKey(address), n)]++] = {address, gradient};
               });
     ends[chunk] = at[0];
   });
@@ -106,26 +126,27 @@ void GradientSums<V>::Partition(const std::vector<GradientSegment<V>>& segments,
 }
 
 template <typename V>
-EP_MULTIVERSION void GradientSums<V>::Sum(const Entry* entries, int64_t n, int64_t dim,
-                                          Shard* shard) {
+EP_MULTIVERSION void GradientSums<V>::Sum(int64_t dim, Shard* shard) {
   const int64_t row_bytes = dim * static_cast<int64_t>(sizeof(V));
+  const int64_t n = shard->size;
+  Entry* const entries = shard->sums;  // Those that were read make way for the sums.
   DistinctSet& distinct = shard->distinct;
   distinct.Reset(n);
   for (int64_t i = 0; i < n; ++i) {
     if (i + kAhead < n) distinct.Prefetch(MixKey(entries[i + kAhead].address));
-    const int64_t address = entries[i].address;
+    const Entry entry = entries[i];
     const uint32_t known = distinct.size();
-    const uint32_t number = distinct.Add(address, MixKey(address));
-    V* const sum = shard->sums + number * dim;
+    const uint32_t number = distinct.Add(entry.address, MixKey(entry.address));
+    V* const sum = shard->values + number * dim;
     if (number == known) {
-      shard->addresses[number] = address;
-      CopyBytes(entries[i].gradient, sum, row_bytes);
+      entries[number] = {entry.address, sum};
+      CopyBytes(entry.gradient, sum, row_bytes);
     } else {
-      AddTo(entries[i].gradient, sum, dim);
+      AddTo(entry.gradient, sum, dim);
     }
   }
   shard->size = distinct.size();
-  shard->finite = estimator_plugin::AllFinite(shard->sums, shard->size * dim);
+  shard->finite = estimator_plugin::AllFinite(shard->values, shard->size * dim);
 }
 
 template <typename V>

@@ -20,26 +20,35 @@ struct GradientSegment {
   const int64_t* addresses;
   const V* gradients;
   int64_t n;
+  // Says that no address but kNoAddress is there twice, so that there is nothing to sum: those of
+  // an exchange are not, its keys are distinct.
+  bool distinct = false;
 };
 
 // Reusable: its memory grows to the largest batch and stays. Thread-compatible.
 template <typename V>
 class GradientSums {
  public:
+  struct Entry {
+    int64_t address;
+    const V* gradient;  // [dim]
+  };
   struct Shard {
-    int64_t size = 0;              // Distinct addresses of this shard.
-    int64_t* addresses = nullptr;  // [size], in order of first appearance.
-    V* sums = nullptr;             // [size, dim]
-    V** rows = nullptr;            // [size], filled in by the update.
-    bool finite = true;            // Whether all sums are.
+    int64_t size = 0;       // Distinct addresses of this shard.
+    Entry* sums = nullptr;  // [size], in order of first appearance.
+    V** rows = nullptr;     // [size], filled in by the update.
+    bool finite = true;     // Whether all sums are.
 
    private:
     friend class GradientSums;
     DistinctSet distinct;
+    V* values = nullptr;  // [size, dim], the sums.
   };
 
   // Sums in order over all segments laid end to end, whatever the thread count. kNoAddress is left
-  // out. REQUIRES: fewer than 2^32 addresses in all.
+  // out. Of a single segment that is distinct the gradients are the sums, as long as it lives; an
+  // address that it has twice after all is twice in its shard. REQUIRES: fewer than 2^32 addresses
+  // in all.
   void Build(const std::vector<GradientSegment<V>>& segments, int64_t dim, ParallelRunner* runner);
 
   int num_shards() const { return num_shards_; }
@@ -48,20 +57,16 @@ class GradientSums {
   bool AllFinite() const;
 
  private:
-  struct Entry {
-    int64_t address;
-    const V* gradient;
-  };
-
+  // Writes the entries, grouped by shard.
   void Partition(const std::vector<GradientSegment<V>>& segments, int64_t dim, int64_t total,
-                 ParallelRunner* runner);
-  static void Sum(const Entry* entries, int64_t n, int64_t dim, Shard* shard);
+                 Entry* entries, ParallelRunner* runner);
+  static void Sum(int64_t dim, Shard* shard);
+  void CheckFinite(const GradientSegment<V>& distinct, int64_t dim, ParallelRunner* runner);
 
   int num_shards_ = 0;
   HugeArena arena_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  Entry* entries_ = nullptr;      // Grouped by shard.
-  std::vector<int64_t> offsets_;  // [num_shards + 1]: each shard's part of entries_.
+  std::vector<int64_t> offsets_;  // [num_shards + 1]: each shard's part of the entries.
 };
 
 // The error for a sum that is not finite: it names the first gradient that is not, whose address is

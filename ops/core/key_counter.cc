@@ -5,31 +5,12 @@
 
 #include "combined_counts.h"
 #include "hash.h"
-#include "scratch.h"
 
 namespace estimator_plugin {
 namespace {
 
 // Missing keys per shard below which another thread costs more than it saves.
 constexpr int64_t kWaitingGrain = 1024;
-// How many keys ahead memory is asked for.
-constexpr size_t kAhead = 16;
-
-// Positions in a batch, in parts: parts[chunk * shards + shard] are those of one chunk of the batch
-// whose rows one shard counts, so that no two shards write to one row.
-struct Positions {
-  std::vector<std::vector<int64_t>> parts;
-};
-
-inline RowUse* UseOf(RowUse* const* uses, int64_t address) {
-  return uses[BucketOfAddress(address)] + RowOfAddress(address);
-}
-
-inline void CountUse(const Counting& counting, int64_t position, RowUse* use) {
-  use->count = AddCounts(use->count, counting.Added(position));
-  use->last_seen = counting.now;
-  use->touched = 1;
-}
 
 }  // namespace
 
@@ -43,13 +24,14 @@ KeyCounter<V>::KeyCounter(const KeyUse& use, const Buckets& buckets, const Table
   if (first) StartClock();
   for (const auto& bucket : buckets_) {
     bucket->store->KeepUsage();
-    uses_.push_back(bucket->store->uses());
+    counted_.push_back({bucket->store->uses(), &bucket->changes});
   }
   if (counting_.threshold > 0) PrepareFilters();
 }
 
 template <typename V>
 void KeyCounter<V>::StartClock() {
+  std::lock_guard<std::mutex> lock(*admission_->uses_mutex());
   for (const auto& bucket : buckets_) {
     RowStore* const store = bucket->store.get();
     for (uint32_t row = 0; row < store->used(); ++row) {
@@ -79,43 +61,14 @@ void KeyCounter<V>::PrepareFilters() {
 }
 
 template <typename V>
-void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) {
-  std::lock_guard<std::mutex> lock(*admission_->mutex());
-  RowUse* const* const uses = uses_.data();
+void KeyCounter<V>::CountRows(const int64_t* addresses, ShardRange positions) const {
+  std::lock_guard<std::mutex> lock(*admission_->uses_mutex());
+  const Counted* const counted = counted_.data();
   for (int64_t i = positions.begin; i < positions.end; ++i) {
-    if (addresses[i] != kNoAddress) CountUse(counting_, i, UseOf(uses, addresses[i]));
+    const int64_t address = addresses[i];
+    if (address == kNoAddress) continue;
+    counted[BucketOfAddress(address)].Count(counting_, i, RowOfAddress(address));
   }
-}
-
-template <typename V>
-void KeyCounter<V>::CountRowsInParallel(const int64_t* addresses, int64_t n, int shards,
-                                        ParallelRunner* runner) {
-  ScratchPool<Positions>::Lease positions(ScratchPool<Positions>::Global());
-  std::vector<std::vector<int64_t>>& parts = positions->parts;
-  parts.resize(std::max(parts.size(), static_cast<size_t>(shards) * shards));
-  const int64_t num_buckets = static_cast<int64_t>(buckets_.size());
-  runner->Run(shards, [&](int chunk) {
-    for (int s = 0; s < shards; ++s) parts[chunk * shards + s].clear();
-    const ShardRange range = RangeOfShard(n, shards, chunk);
-    for (int64_t i = range.begin; i < range.end; ++i) {
-      if (addresses[i] == kNoAddress) continue;
-      const int64_t shard = BucketOfAddress(addresses[i]) * shards / num_buckets;
-      parts[chunk * shards + shard].push_back(i);
-    }
-  });
-  std::lock_guard<std::mutex> lock(*admission_->mutex());
-  runner->Run(shards, [&](int shard) {
-    RowUse* const* const uses = uses_.data();
-    for (int chunk = 0; chunk < shards; ++chunk) {
-      const std::vector<int64_t>& part = parts[chunk * shards + shard];
-      for (size_t i = 0; i < part.size(); ++i) {
-        if (i + kAhead < part.size()) {
-          __builtin_prefetch(UseOf(uses, addresses[part[i + kAhead]]), 1);
-        }
-        CountUse(counting_, part[i], UseOf(uses, addresses[part[i]]));
-      }
-    }
-  });
 }
 
 template <typename V>

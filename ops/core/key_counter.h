@@ -3,6 +3,7 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_CORE_KEY_COUNTER_H_
 #define ESTIMATOR_PLUGIN_OPS_CORE_KEY_COUNTER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,9 +27,8 @@ class KeyCounter {
              Admission* admission);
 
   // Counts the rows at positions of the batch, whose uses are in the cache; kNoAddress is left out.
-  void CountRows(const int64_t* addresses, ShardRange positions);
-  // All of the batch, on `shards` threads.
-  void CountRowsInParallel(const int64_t* addresses, int64_t n, int shards, ParallelRunner* runner);
+  // Thread-safe: counts add up to the same whatever the order.
+  void CountRows(const int64_t* addresses, ShardRange positions) const;
 
   // Counts the keys that have a row in the record that several tables share, if there is one.
   void CountCombined(const int64_t* keys, const int64_t* addresses, int64_t n);
@@ -38,6 +38,19 @@ class KeyCounter {
   const Counting& counting() const { return counting_; }
 
  private:
+  // What a count writes to, of one bucket.
+  struct Counted {
+    RowUse* uses;
+    ChangeLog* changes;
+
+    void Count(const Counting& counting, int64_t position, uint32_t row) const {
+      RowUse* const use = uses + row;
+      use->count = AddCounts(use->count, counting.Added(position));
+      use->last_seen = std::max(use->last_seen, counting.now);  // A later lookup may be first.
+      changes->MarkChanged(row);
+    }
+  };
+
   void StartClock();
   void PrepareFilters();
 
@@ -45,7 +58,7 @@ class KeyCounter {
   const TableOptions& options_;
   Admission* const admission_;
   Counting counting_;
-  std::vector<RowUse*> uses_;  // By bucket.
+  std::vector<Counted> counted_;  // By bucket.
 };
 
 }  // namespace estimator_plugin

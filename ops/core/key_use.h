@@ -23,7 +23,6 @@ inline int32_t AddCounts(int32_t count, int64_t added) {
 struct RowUse {
   int64_t last_seen;
   int32_t count;
-  int32_t touched;  // Whether a lookup counted it since RowStore::TakeTouched.
 };
 
 enum class FilterKind { kExact, kSketch };

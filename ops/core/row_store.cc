@@ -198,16 +198,6 @@ void RowStore::SetUsage(uint32_t row, int32_t count, int64_t last_seen) {
   has_usage_ = true;
 }
 
-std::vector<uint32_t> RowStore::TakeTouched() {
-  std::vector<uint32_t> rows;
-  for (uint32_t row = 0; has_usage_ && row < used_; ++row) {
-    if (arrays_.uses[row].touched == 0) continue;
-    arrays_.uses[row].touched = 0;
-    if (IsLive(row)) rows.push_back(row);
-  }
-  return rows;
-}
-
 int64_t RowStore::bytes() const {
   const int64_t usage = has_usage_ ? kUsageBytes : 0;
   const int64_t given_back = std::count(given_back_.begin(), given_back_.end(), true);

@@ -104,8 +104,6 @@ class RowStore {
     if (added > 0) SetUsage(row, AddCounts(uses()[row].count, added), uses()[row].last_seen);
   }
   void KeepUsage() { has_usage_ = range_ != nullptr; }  // Before writing through uses().
-  // The rows that were touched since the last call, in order.
-  std::vector<uint32_t> TakeTouched();
 
   // Memory in use, metadata included.
   int64_t bytes() const;

@@ -9,6 +9,8 @@ namespace {
 
 // Rows that are looked at, and removed, before others get their turn: some hundred microseconds.
 constexpr uint32_t kSeenAtOnce = 1 << 14;
+// Rows that are only looked at likewise.
+constexpr uint32_t kScannedAtOnce = 1 << 16;
 // Giving one back costs some ten microseconds.
 constexpr int kHugePagesAtOnce = 8;
 // Rows ahead that an index group is asked for.
@@ -64,14 +66,20 @@ template <typename V>
 Status Table<V>::Evict(const EvictionRule& rule, ParallelRunner* runner, int64_t* evicted) {
   *evicted = 0;
   SharedLock layout(&layout_lock_);
-  EvictedTable table = {admission_.clock(), dim(), LiveRows(), nullptr};
+  const int shards = std::min(options_.num_buckets, runner->max_shards());
+  EvictedTable table = {admission_.clock(), dim(), LiveRows(), shards, nullptr};
   table.for_each_range = [&](const EvictedTable::Visit& visit) {
-    for (const auto& bucket : buckets_) {
-      for (uint32_t begin = 0, used = 1; begin < used; begin += kSeenAtOnce) {
-        SharedLock rows(&rows_lock_);
-        std::lock_guard<std::mutex> usage(*admission_.mutex());
-        used = bucket->store->used();
-        visit(*bucket->store, std::min(begin, used), std::min(used, begin + kSeenAtOnce));
+    for (int first = 0; first < options_.num_buckets; first += shards) {
+      const int parts = std::min(shards, options_.num_buckets - first);
+      for (uint32_t begin = 0, most = 1; begin < most; begin += kScannedAtOnce) {
+        ExclusiveLock rows(&rows_lock_);  // Shared, uses might change.
+        most = 0;
+        for (int i = 0; i < parts; ++i) most = std::max(most, buckets_[first + i]->store->used());
+        runner->Run(parts, [&](int i) {
+          const RowStore& store = *buckets_[first + i]->store;
+          const uint32_t end = std::min(store.used(), begin + kScannedAtOnce);
+          if (begin < end) visit(i, store, begin, end);
+        });
       }
     }
   };
@@ -79,7 +87,6 @@ Status Table<V>::Evict(const EvictionRule& rule, ParallelRunner* runner, int64_t
   const Status made = MakeEvictionPolicy(rule, table, &policy);
   if (!made.ok()) return Error(made.code(), "table '", options_.name, "': ", made.message());
   if (policy == nullptr) return Status();
-  const int shards = std::min(options_.num_buckets, runner->max_shards());
   for (int first = 0; first < options_.num_buckets; first += shards) {
     std::vector<BucketEviction<V>> parts;
     for (int b = first; b < std::min(options_.num_buckets, first + shards); ++b) {

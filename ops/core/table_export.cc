@@ -147,16 +147,9 @@ struct BucketPart {
   std::vector<int64_t> removed;
 };
 
-// Lookups mark the rows they count in the store; a save makes changes of them.
-template <typename V>
-void CaptureChanges(Bucket<V>* bucket) {
-  for (uint32_t row : bucket->store->TakeTouched()) bucket->changes.MarkChanged(row);
-  bucket->changes.Capture();
-}
-
 template <typename V>
 Status TakeAll(Bucket<V>* bucket, const Layouts& layouts, std::vector<BucketPart<V>>* parts) {
-  CaptureChanges(bucket);
+  bucket->changes.Capture();
   parts->emplace_back();
   BucketView<V>* const view = &parts->back().view;
   EP_RETURN_IF_ERROR(ViewRows(*bucket, layouts, view));
@@ -173,7 +166,7 @@ std::vector<BucketPart<V>> TakeChanges(const std::vector<std::unique_ptr<Bucket<
   std::vector<std::vector<uint32_t>> rows;
   int64_t bytes = 0;
   for (int64_t b = range.begin; b < range.end && bytes < kCopiedAtOnce; ++b) {
-    CaptureChanges(buckets[b].get());
+    buckets[b]->changes.Capture();
     rows.push_back(buckets[b]->changes.CapturedRows());
     bytes += static_cast<int64_t>(rows.back().size()) * buckets[b]->store->row_bytes();
     if (buckets[b]->filter != nullptr) bytes += buckets[b]->filter->bytes();

@@ -114,7 +114,7 @@ Status Table<V>::FillBucket(int number, const ImportedRows<V>& rows) {
     }
   }
   bucket.store->Append(rows.keys, rows.rows);
-  bucket.changes.AddRows(bucket.store->used());
+  bucket.changes.AddRows(0, bucket.store->used());
   std::copy_n(rows.values, rows.rows * rows.width, bucket.row(0));
   if (rows.counts == nullptr || rows.last_seen == nullptr) return Status();
   for (int64_t i = 0; i < rows.rows; ++i) {

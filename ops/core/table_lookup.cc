@@ -155,22 +155,19 @@ void ProbeRange(const LookupBatch<V>& batch, ShardRange range, ProbeResult* resu
 
 // Probes all keys, and counts the rows that they have unless `counter` is null.
 template <typename V>
-std::vector<ProbeResult> ProbeAll(const LookupBatch<V>& batch, int64_t n, KeyCounter<V>* counter,
-                                  ParallelRunner* runner) {
+std::vector<ProbeResult> ProbeAll(const LookupBatch<V>& batch, int64_t n,
+                                  const KeyCounter<V>* counter, ParallelRunner* runner) {
   const int shards = ShardsFor(*runner, n, kGrain);
   std::vector<ProbeResult> results(shards);
-  if (shards == 1 && counter != nullptr) {
-    for (int64_t begin = 0; begin < n; begin += kCountedAtOnce) {
-      const ShardRange range = {begin, std::min(n, begin + kCountedAtOnce)};
-      ProbeRange(batch, range, &results[0]);
-      counter->CountRows(batch.addresses, range);
-    }
-    return results;
-  }
   runner->Run(shards, [&](int shard) {
-    ProbeRange(batch, RangeOfShard(n, shards, shard), &results[shard]);
+    const ShardRange range = RangeOfShard(n, shards, shard);
+    const int64_t at_once = counter == nullptr ? range.end - range.begin : kCountedAtOnce;
+    for (int64_t begin = range.begin; begin < range.end; begin += at_once) {
+      const ShardRange part = {begin, std::min(range.end, begin + at_once)};
+      ProbeRange(batch, part, &results[shard]);
+      if (counter != nullptr) counter->CountRows(batch.addresses, part);
+    }
   });
-  if (counter != nullptr) counter->CountRowsInParallel(batch.addresses, n, shards, runner);
   return results;
 }
 

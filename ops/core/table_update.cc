@@ -28,7 +28,7 @@ ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
   const int64_t row_bytes = width * static_cast<int64_t>(sizeof(V));
   for (int64_t u = 0; u < shard.size; ++u) {
     if (u + kRowsAhead < shard.size) PrefetchBytes(shard.rows[u + kRowsAhead], row_bytes);
-    const V* const sum = shard.sums + u * dim;
+    const V* const sum = shard.sums[u].gradient;
     if (shard.rows[u] == nullptr) {
       ++result.stale;
       continue;
@@ -38,7 +38,7 @@ ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
       continue;
     }
     rule.Apply(shard.rows[u], sum, dim);
-    const int64_t address = shard.addresses[u];
+    const int64_t address = shard.sums[u].address;
     buckets[BucketOfAddress(address)]->changes.MarkChanged(RowOfAddress(address));
     ++result.updated;
   }
@@ -50,7 +50,7 @@ ShardResult UpdateShard(const UpdateRule<V>& rule, int64_t dim, int64_t width,
 template <typename V>
 Status Table<V>::ResolveRows(typename GradientSums<V>::Shard* shard) const {
   for (int64_t u = 0; u < shard->size; ++u) {
-    const int64_t address = shard->addresses[u];
+    const int64_t address = shard->sums[u].address;
     const RowStore* const store = StoreOf(address);
     if (store == nullptr) return BadAddress(address);
     const uint32_t row = RowOfAddress(address);

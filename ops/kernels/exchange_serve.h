@@ -39,7 +39,8 @@ struct ServedGradients {
   std::vector<std::vector<int64_t>> addresses;
 
   GradientSegment<Value> of(int table) const {
-    return {addresses[table].data(), sums.rows(table), sums.num_rows(table)};
+    const bool distinct = true;  // As the keys of a request are.
+    return {addresses[table].data(), sums.rows(table), sums.num_rows(table), distinct};
   }
 };
 

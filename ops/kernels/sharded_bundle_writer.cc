@@ -8,20 +8,24 @@ namespace {
 // Waking a thread takes as long as writing a small bucket: so many bytes are worth it.
 constexpr int64_t kBytesAtOnce = 1 << 20;
 
+std::string Unfinished(const std::string& path) { return path + ".unfinished"; }
+
+Status MakeDirectory(tf::Env* env, const std::string& path) {
+  const tf::Status made = env->CreateDir(path);
+  return tf::errors::IsAlreadyExists(made) ? Status() : FromTensorFlow(made);
+}
+
 }  // namespace
 
 ShardedBundleWriter::ShardedBundleWriter(tf::Env* env, const std::string& prefix, int num_shards,
                                          tf::thread::ThreadPool* threads)
-    : env_(env),
-      prefix_(prefix),
-      replaces_(env->FileExists(prefix + ".index").ok()),
-      threads_(threads),
-      shards_(num_shards) {
+    : env_(env), index_path_(tf::MetaFilename(prefix)), threads_(threads), shards_(num_shards) {
+  const std::string directory(tf::io::Dirname(prefix));
+  const Status made = directory.empty() ? Status() : MakeDirectory(env, directory);
   for (int i = 0; i < num_shards; ++i) {
     Shard& shard = shards_[i];
-    shard.prefix = prefix + "_shard-" + std::to_string(i);
-    shard.writer.reset(new tf::BundleWriter(env, shard.prefix));
-    shard.status = FromTensorFlow(shard.writer->status());
+    shard.path = tf::DataFilename(prefix, i, num_shards);
+    shard.status = made.ok() ? shard.file.Create(env, Unfinished(shard.path), i) : made;
   }
 }
 
@@ -29,12 +33,11 @@ ShardedBundleWriter::~ShardedBundleWriter() {
   if (finished_) return;
   for (Shard& shard : shards_) {
     const Status written = Wait(&shard);
-    // Also after an error: it closes the file, and removes it if it is unfinished.
-    const Status closed = FromTensorFlow(shard.writer->Finish());
-    VLOG(1) << "giving up " << shard.prefix << ": " << written.message() << closed.message();
-    RemoveFiles(shard.prefix);
+    VLOG(1) << "giving up " << shard.path << ": " << written.message();
+    Remove(Unfinished(shard.path));
   }
-  if (!replaces_) RemoveFiles(prefix_);
+  Remove(Unfinished(index_path_));
+  for (const std::string& path : renamed_) Remove(path);
 }
 
 Status ShardedBundleWriter::Wait(Shard* shard) {
@@ -43,11 +46,11 @@ Status ShardedBundleWriter::Wait(Shard* shard) {
   return shard->status;
 }
 
-Status ShardedBundleWriter::Start(Shard* shard, std::function<Status(tf::BundleWriter*)> work) {
+Status ShardedBundleWriter::Start(Shard* shard, std::function<Status(BundleFile*)> work) {
   EP_RETURN_IF_ERROR(Wait(shard));
   shard->busy = true;  // No other thread looks at an idle shard.
   threads_->Schedule([this, shard, work = std::move(work)]() mutable {
-    const Status status = work(shard->writer.get());
+    const Status status = work(&shard->file);
     work = nullptr;  // Before the next may come: it holds tensors.
     std::lock_guard<std::mutex> lock(mutex_);
     shard->status = status;
@@ -70,45 +73,43 @@ Status ShardedBundleWriter::WriteGathered(Shard* shard) {
   NamedTensors tensors;
   tensors.swap(shard->gathered);
   shard->gathered_bytes = 0;
-  return Start(shard, [tensors = std::move(tensors)](tf::BundleWriter* writer) {
+  return Start(shard, [tensors = std::move(tensors)](BundleFile* file) {
     for (const auto& named : tensors) {
-      EP_RETURN_IF_ERROR(FromTensorFlow(writer->Add(named.first, named.second)));
+      EP_RETURN_IF_ERROR(file->Add(named.first, named.second));
     }
     return Status();
   });
 }
 
 Status ShardedBundleWriter::Finish() {
-  // At once: a writer keeps the last megabytes to itself until then, of a delta all there is.
-  const auto finish = [](tf::BundleWriter* writer) { return FromTensorFlow(writer->Finish()); };
   for (Shard& shard : shards_) EP_RETURN_IF_ERROR(WriteGathered(&shard));
-  for (Shard& shard : shards_) EP_RETURN_IF_ERROR(Start(&shard, finish));
-  std::vector<tf::tstring> prefixes;
   for (Shard& shard : shards_) {
-    EP_RETURN_IF_ERROR(Wait(&shard));
-    prefixes.emplace_back(shard.prefix);
+    EP_RETURN_IF_ERROR(Start(&shard, [](BundleFile* file) { return file->Close(); }));
   }
-  EP_RETURN_IF_ERROR(FromTensorFlow(tf::MergeBundles(env_, prefixes, prefix_)));
+  EP_RETURN_IF_ERROR(WriteIndex());
+  std::vector<std::string> paths;
+  for (const Shard& shard : shards_) paths.push_back(shard.path);
+  paths.push_back(index_path_);  // Last: with it the bundle is there.
+  for (const std::string& path : paths) {
+    EP_RETURN_IF_ERROR(FromTensorFlow(env_->RenameFile(Unfinished(path), path)));
+    renamed_.push_back(path);
+  }
   finished_ = true;
   return Status();
 }
 
-// By listing, not by name: an unfinished file has a random suffix.
-void ShardedBundleWriter::RemoveFiles(const std::string& prefix) {
-  std::string directory(tf::io::Dirname(prefix));
-  if (directory.empty()) directory = ".";
-  const std::string base(tf::io::Basename(prefix));
-  std::vector<std::string> names;
-  const Status listed = FromTensorFlow(env_->GetChildren(directory, &names));
-  VLOG(1) << "files in " << directory << ": " << names.size() << listed.message();
-  for (const std::string& name : names) {
-    if (name.compare(0, base.size() + 6, base + ".index") != 0 &&
-        name.compare(0, base.size() + 6, base + ".data-") != 0) {
-      continue;
-    }
-    const Status removed = FromTensorFlow(env_->DeleteFile(tf::io::JoinPath(directory, name)));
-    VLOG(1) << "removing " << name << ": " << removed.message();
+Status ShardedBundleWriter::WriteIndex() {
+  BundleEntries all;
+  for (Shard& shard : shards_) {
+    EP_RETURN_IF_ERROR(Wait(&shard));
+    all.insert(shard.file.entries().begin(), shard.file.entries().end());
   }
+  return WriteBundleIndex(env_, Unfinished(index_path_), num_shards(), all);
+}
+
+void ShardedBundleWriter::Remove(const std::string& path) {
+  const Status removed = FromTensorFlow(env_->DeleteFile(path));
+  VLOG(1) << "removing " << path << ": " << removed.message();
 }
 
 }  // namespace estimator_plugin

@@ -1,5 +1,4 @@
-// Writes one TensorFlow bundle with several threads: each writes a bundle of its own, and the last
-// step joins them by renaming files.
+// Writes one TensorFlow bundle with several threads, a data file each.
 #ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_SHARDED_BUNDLE_WRITER_H_
 
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bundle_file.h"
 #include "tf_compat.h"
 
 #ifdef EP_HAS_TENSOR_BUNDLE
@@ -22,7 +22,7 @@ class ShardedBundleWriter {
  public:
   using NamedTensors = std::vector<std::pair<std::string, tf::Tensor>>;
 
-  // `threads` outlives the writer.
+  // `threads` outlives the writer. The files have names of their own until all of them are whole.
   ShardedBundleWriter(tf::Env* env, const std::string& prefix, int num_shards,
                       tf::thread::ThreadPool* threads);
   // Unless Finish succeeded, removes what was written.
@@ -42,8 +42,8 @@ class ShardedBundleWriter {
 
  private:
   struct Shard {
-    std::string prefix;
-    std::unique_ptr<tf::BundleWriter> writer;
+    std::string path;  // What the file is called in the end.
+    BundleFile file;
     NamedTensors gathered;  // Not yet handed to a thread.
     int64_t gathered_bytes = 0;
     bool busy = false;
@@ -52,18 +52,21 @@ class ShardedBundleWriter {
 
   Status WriteGathered(Shard* shard);
   // Runs `work` on another thread, once the shard has done what it got before; see Wait.
-  Status Start(Shard* shard, std::function<Status(tf::BundleWriter*)> work);
+  Status Start(Shard* shard, std::function<Status(BundleFile*)> work);
   // Until the shard is idle: an earlier error of it.
   Status Wait(Shard* shard);
-  void RemoveFiles(const std::string& prefix);
+  Status WriteIndex();
+  // Removes what is there under a name that was given up.
+  void Remove(const std::string& path);
 
   tf::Env* const env_;
   const std::string prefix_;
-  const bool replaces_;  // There was a bundle of this prefix before.
+  const std::string index_path_;
   tf::thread::ThreadPool* const threads_;
   std::mutex mutex_;  // Guards busy and status of the shards.
   std::condition_variable idle_;
   std::vector<Shard> shards_;
+  std::vector<std::string> renamed_;  // Files that have their final names.
   bool finished_ = false;
 };
 

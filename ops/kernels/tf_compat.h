@@ -23,6 +23,10 @@
 #if defined(__has_include)
 #if __has_include("tensorflow/core/util/tensor_bundle/tensor_bundle.h")
 #define EP_HAS_TENSOR_BUNDLE 1
+#include "tensorflow/core/lib/core/coding.h"
+#include "tensorflow/core/lib/hash/crc32c.h"
+#include "tensorflow/core/lib/io/table_builder.h"
+#include "tensorflow/core/util/tensor_bundle/naming.h"
 #include "tensorflow/core/util/tensor_bundle/tensor_bundle.h"
 #endif
 #endif

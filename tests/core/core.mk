@@ -50,6 +50,15 @@ $(OUT)/core_test: $(CORE_OBJECTS) $(TEST_OBJECTS) $(GTEST_OBJECTS)
 	@echo "Linking $@"
 	@$(CXX) $(FLAGS) $^ -o $@
 
+# What admission and eviction cost; see benchmarks/usage/usage.cc.
+.PHONY: usage
+usage: $(OUT)/usage
+
+$(OUT)/usage: benchmarks/usage/usage.cc benchmarks/usage/timing.h benchmarks/usage/bench_table.h \
+		$(CORE_OBJECTS)
+	@echo "Linking $@"
+	@$(CXX) $(TEST_STANDARD) $(FLAGS) -iquote tests/core $< $(CORE_OBJECTS) -o $@
+
 $(OUT)/fuzz/%: $(OUT)/tests/core/fuzz/%_fuzz.o $(OUT)/tests/core/fuzz/driver.o $(CORE_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "Linking $@"

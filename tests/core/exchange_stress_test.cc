@@ -89,8 +89,9 @@ class Worker {
     ASSERT_OK(sums.Parse(requests[0], dims, packed.data(), packed.size()));
     const auto of_tables = AddressesOf(requests[0], sums, addresses.data());
     UpdateResult result;
-    ASSERT_OK(server_->ApplyGradients(rule, {{of_tables[0].data(), sums.rows(0), sums.num_rows(0)}},
-                                      OnNonFinite::kReject, &runner_, &result));
+    const GradientSegment<float> segment = {of_tables[0].data(), sums.rows(0), sums.num_rows(0),
+                                            true};
+    ASSERT_OK(server_->ApplyGradients(rule, {segment}, OnNonFinite::kReject, &runner_, &result));
   }
 
   FloatTable* const server_;

@@ -195,8 +195,8 @@ class Exchange {
       const auto addresses = AddressesOf(requests_[s], sums, addresses_[s].data());
       for (int t : {0, 1}) {
         UpdateResult result;
-        const GradientSegment<float> segment = {addresses[t].data(), sums.rows(t),
-                                                sums.num_rows(t)};
+        const GradientSegment<float> segment = {addresses[t].data(), sums.rows(t), sums.num_rows(t),
+                                                true};
         ASSERT_OK(tables_[2 * s + t]->ApplyGradients(rule, {segment}, OnNonFinite::kReject, runner_,
                                                      &result));
       }

@@ -1,6 +1,6 @@
 """Trains in a cluster whose tasks are killed at random moments, and checks what is left at the end.
 
-    python -m tests.distribute.kills [--kills N] [--seed S]
+    python -m tests.distribute.kills [--synchronous] [--kills N] [--seed S] [--log_dir DIR]
 
 kills each of a worker, the chief and a server N times, 10 if not told otherwise.
 """
@@ -19,6 +19,7 @@ from tests.distribute import trainer
 from tests.plugin import support
 
 _STEPS_BETWEEN = (20, 60)
+_STEPS_FOR_EACH = 200  # More than pass from one kill to the next.
 _SECONDS = 600
 
 
@@ -54,16 +55,23 @@ class Job:
         raise AssertionError("the job has ended too early")
 
 
-def run(model_dir, victims, max_steps, seed=0, evaluator=True):
+def run(model_dir, victims, max_steps, seed=0, synchronous=False, log_dir=None):
     """Runs a job to `max_steps` and kills the tasks `victims` on the way, one after another."""
     rng = random.Random(seed)
     command = [sys.executable, "-m", "tests.distribute.trainer", model_dir, str(max_steps)]
+    command += ["--synchronous"] if synchronous else []
     with ep.distribute.local_cluster(
-        command, num_ps=2, num_workers=1, evaluator=evaluator, env={"PYTHONPATH": support.ROOT}
+        command,
+        num_ps=2,
+        num_workers=1,
+        evaluator=True,
+        env={"PYTHONPATH": support.ROOT},
+        log_dir=log_dir,
     ) as cluster:
         job = Job(cluster, model_dir)
         for victim in victims:
             job.wait_for_progress(rng.randint(*_STEPS_BETWEEN))
+            time.sleep(rng.random())  # Else it would always be just after a checkpoint.
             print("step %d: killing %s" % (job.step(), victim), flush=True)
             job.kill_and_restart(victim)
         cluster.wait(_SECONDS)
@@ -86,8 +94,10 @@ def check(model_dir, max_steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--synchronous", action="store_true", help="trains synchronously")
     parser.add_argument("--kills", type=int, default=10, help="how often each kind is killed")
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--log_dir", help="keeps what the tasks write")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     victims = ["worker:0", "chief"] * arguments.kills
@@ -95,7 +105,14 @@ def main():
     rng.shuffle(victims)
     print("seed %d" % arguments.seed, flush=True)
     with tempfile.TemporaryDirectory() as model_dir:
-        run(model_dir, victims, 100 * len(victims) + 500, arguments.seed)
+        run(
+            model_dir,
+            victims,
+            _STEPS_FOR_EACH * len(victims) + 500,
+            seed=arguments.seed,
+            synchronous=arguments.synchronous,
+            log_dir=arguments.log_dir,
+        )
     print("the job has ended whole after %d kills" % len(victims))
 
 

@@ -154,6 +154,31 @@ def _expected_rows():
             return session.run(user)
 
 
+def _tokens_of_a_new_chief(target, lost=()):
+    """How many tokens there are when a chief's session begins; then the servers `lost` forget."""
+    with tf.Graph().as_default():
+        replica = _Replica(2, 2)
+        with tf.device(replica.step.device):
+            tokens = tf.queue.FIFOQueue(-1, tf.int64, (), shared_name="sync_token_q").size()
+        forget = []
+        for i in lost:
+            with tf.device("/job:ps/task:%d" % i):
+                sessions = tf.queue.FIFOQueue(-1, tf.int64, (), shared_name="sync_sessions_q")
+                forget.append(sessions.dequeue_many(sessions.size()))
+        with replica.session(target) as session:
+            found = session.run(tokens)
+            session.run(forget)
+        return found
+
+
+def test_a_new_chief_wakes_the_others_if_any_server_outlived_the_last_one():
+    target = in_process.target(2)
+    assert _tokens_of_a_new_chief(target, lost=[0]) == 0
+    assert _tokens_of_a_new_chief(target, lost=[1]) == 1
+    assert _tokens_of_a_new_chief(target, lost=[0, 1]) == 2
+    assert _tokens_of_a_new_chief(target) == 2, "nobody was there to be woken"
+
+
 def test_it_needs_a_global_step_and_a_variable():
     with in_process.placed_on(1):
         table = support.table()

@@ -3,11 +3,11 @@
 Each of those that train has its own part of the data and goes through it until the global step is
 reached. Full versions and deltas are saved; servers, chief and workers may be killed and restarted.
 
-    python -m tests.distribute.trainer MODEL_DIR MAX_STEPS
+    python -m tests.distribute.trainer MODEL_DIR MAX_STEPS [--synchronous]
 """
 
+import argparse
 import os
-import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -35,7 +35,7 @@ def input_fn():
     return tf.data.Dataset.from_tensor_slices(({"user": ids}, labels)).repeat()
 
 
-def model_fn(features, labels, mode):
+def model_fn(features, labels, mode, params):
     training = mode == tf.estimator.ModeKeys.TRAIN
     user = ep.create_table(tf.int64, 8, "user", v1.truncated_normal_initializer(stddev=0.1))
     group = ep.create_table(tf.int64, 4, "group", v1.zeros_initializer())
@@ -46,24 +46,39 @@ def model_fn(features, labels, mode):
     weights = v1.get_variable("weights", [12], initializer=v1.ones_initializer())
     logits = tf.reduce_sum(tf.concat(inputs, axis=1) * weights, axis=1)
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
-    train_op = None
+    train_op, hooks = None, []
     if training:
-        train_op = tf.group(
-            ep.optimizers.lazy_adam.create_hash_optimizer(0.02).minimize(loss),
-            v1.train.AdamOptimizer(0.01).minimize(loss, v1.train.get_global_step()),
-        )
+        train_op, hooks = _train(loss, params["synchronous"])
     return tf.estimator.EstimatorSpec(
         mode,
         loss=loss,
         train_op=train_op,
+        training_hooks=hooks,
         eval_metric_ops={"auc": v1.metrics.auc(labels, tf.sigmoid(logits))},
         scaffold=v1.train.Scaffold(saver=ep.checkpoint.saver(defer_build=True)),
     )
 
 
-def main(model_dir, max_steps):
+def _train(loss, synchronous):
+    """The operation of a training step, and the hooks that it needs."""
+    of_tables = ep.optimizers.lazy_adam.create_hash_optimizer(0.02)
+    of_variables = v1.train.AdamOptimizer(0.01)
+    step = v1.train.get_global_step()
+    if not synchronous:
+        return tf.group(of_tables.minimize(loss), of_variables.minimize(loss, step)), []
+    both = ep.distribute.SyncReplicasOptimizer(
+        of_variables, of_tables, replicas_to_aggregate=ep.distribute.rank_size()
+    )
+    return both.minimize(loss, step), [both.make_session_run_hook()]
+
+
+def main(model_dir, max_steps, synchronous):
     quick.set_up()
-    estimator = tf.estimator.Estimator(model_fn, config=quick.run_config(model_dir, None))
+    estimator = tf.estimator.Estimator(
+        model_fn,
+        config=quick.run_config(model_dir, None),
+        params={"synchronous": synchronous},
+    )
     hook = ep.hooks.IncrementalSaveHook(
         estimator,
         save_full_steps=SAVE_FULL,
@@ -78,4 +93,8 @@ def main(model_dir, max_steps):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model_dir")
+    parser.add_argument("max_steps", type=int)
+    parser.add_argument("--synchronous", action="store_true")
+    main(**vars(parser.parse_args()))

@@ -107,6 +107,18 @@ def test_a_frozen_table_stays_frozen(frozen, tmp_path):
         assert steps(second, [0, 0]) == [[[False]], [[not frozen]]]
 
 
+def test_the_coefficient_is_the_programs(tmp_path):
+    """By hand: 7 counts 2 by the first program, and 3 more by the second one's coefficient."""
+    with training_of([[7]], [5], access_threshold=5, faae_coefficient=2) as (first, made, _):
+        first.step()
+        path = made.save(first.session, str(tmp_path / "model.ckpt"))
+    other = {"access_threshold": 5, "faae_coefficient": 3}
+    with training_of([[7, 8]], [6], restore=path, **other) as (second, _, _):
+        assert waiting_of(second) == {7: (2, 5)}
+        assert second.step() == [[True, False]]
+        assert second.rows() == {7: (5, 6)}
+
+
 def test_a_sketch_is_saved(tmp_path):
     table = {"admission": ep.admission.CountingSketch(1 << 14)}
     with training_of([[7, 7]], [5], table=table) as (first, made, _):
@@ -127,12 +139,19 @@ def test_a_checkpoint_of_before_admission(tmp_path):
         assert waiting_of(new) == {5: (1, 300)}
 
 
-def test_a_stock_saver_says_that_a_checkpoint_is_of_before_admission(tmp_path):
+def test_a_stock_saver_and_a_checkpoint_of_before_admission(tmp_path):
+    """It says what is missing; what a streaming saver saves after a step has it."""
     with training_of(FIRST, None, access_threshold=None, eviction_threshold=None) as (old, made, _):
+        steps(old, FIRST)
         path = made.save(old.session, str(tmp_path / "model.ckpt"))
     restored = training_of(SECOND, LATER, "stock", path)
     with pytest.raises(tf.errors.NotFoundError, match="user/bucket-.*/waiting_keys"), restored:
         pass
+    with training_of(SECOND, LATER, "streaming", path) as (new, made, _):
+        steps(new, SECOND[:1])
+        again = made.save(new.session, str(tmp_path / "again.ckpt"))
+    with training_of(SECOND, LATER, "stock", again) as (new, _, _):
+        assert steps(new, SECOND[:2]) == [[[True, True]], [[True, False]]]
 
 
 def test_a_merged_checkpoint_has_the_waiting_keys(tmp_path, capsys):

@@ -18,8 +18,7 @@ inline void ReferenceAdam(const std::vector<double>& h, double g, bool amsgrad, 
   s[2] = h[2] * s[2] + (1 - h[2]) * g * g;
   double second = s[2];
   if (amsgrad) second = s[3] = std::fmax(s[3], s[2]);
-  const double divisor =
-      sum_inside ? std::sqrt(second + h[3] * h[3]) : std::sqrt(second) + h[3];
+  const double divisor = sum_inside ? std::sqrt(second + h[3] * h[3]) : std::sqrt(second) + h[3];
   s[0] -= h[0] * std::sqrt(1 - h[5]) / (1 - h[4]) * s[1] / divisor;
 }
 

@@ -38,3 +38,39 @@ def lists_of(ids, gradients, argument):
             % (argument, len(ids), len(gradients))
         )
     return [int64_ids(tensor, argument) for tensor in ids], gradients
+
+
+def as_splits(indices_or_row_splits):
+    """Row splits, or indices, as a tensor; `[]` alone would become a vector of floats."""
+    hint = tf.int32 if isinstance(indices_or_row_splits, (list, tuple)) else None
+    return tf.convert_to_tensor(indices_or_row_splits, dtype_hint=hint)
+
+
+def float_weights(weights):
+    """Weights as a float32 tensor."""
+    return tf.cast(weights, tf.float32)
+
+
+def limit(value, argument):
+    """A limit as an int32 scalar tensor.
+
+    Raises:
+      ValueError: `value` is a number below 1; the message names `argument`.
+    """
+    if isinstance(value, int) and value < 1:
+        raise ValueError("%s is %d; it must be at least 1" % (argument, value))
+    return tf.cast(value, tf.int32)
+
+
+def lists_of_length(length, of, **lists):
+    """The arguments as lists.
+
+    Raises:
+      ValueError: one has another length than `length`, which is that of the argument `of`.
+    """
+    for argument, values in lists.items():
+        if len(values) != length:
+            raise ValueError(
+                "%s has length %d; %s makes it %d" % (argument, len(values), of, length)
+            )
+    return {argument: list(values) for argument, values in lists.items()}

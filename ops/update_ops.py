@@ -2,16 +2,21 @@
 
 Rules and their hyperparameters, in order:
 
-    sgd       learning_rate, weight_decay
-    momentum  learning_rate, momentum, use_nesterov (0 or 1)
-    adagrad   learning_rate, epsilon, initial_accumulator
-    adam      learning_rate, beta1, beta2, epsilon, beta1_power, beta2_power
-    amsgrad   as adam
-    rmsprop   learning_rate, decay, momentum, epsilon
-    ftrl      learning_rate, learning_rate_power, l1, l2, l2_shrinkage, initial_accumulator, beta
+    sgd                   learning_rate, weight_decay
+    momentum              learning_rate, momentum, use_nesterov (0 or 1)
+    adagrad               learning_rate, epsilon, initial_accumulator
+    adagrad_momentum      learning_rate, momentum, use_nesterov (0 or 1), exponent, beta2, epsilon
+    adam                  learning_rate, beta1, beta2, epsilon, beta1_power, beta2_power
+    adam_sum_inside_sqrt  as adam: divides by sqrt(v + epsilon**2), not by sqrt(v) + epsilon
+    amsgrad               as adam
+    rmsprop               learning_rate, decay, momentum, epsilon
+    ftrl                  learning_rate, learning_rate_power, l1, l2, l2_shrinkage,
+                          initial_accumulator, beta
+    ftrl_multiply_linear  as ftrl; its slot `linear` is that of ftrl times the learning rate
 
 Each computes what TensorFlow's optimizer of that name does to a variable's row. Only rows that have
-a gradient change: adam and amsgrad are the lazy variants.
+a gradient change: adam and amsgrad are the lazy variants; beta powers of 0 mean no bias correction.
+`adagrad_momentum`, `adam_sum_inside_sqrt` and `ftrl_multiply_linear` are TPUEmbedding's.
 """
 
 from .library import load

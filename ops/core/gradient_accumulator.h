@@ -79,10 +79,10 @@ class MeanRule : public UpdateRule<V> {
       : rule_(rule), replicas_(static_cast<V>(replicas)) {}
 
   std::vector<SlotSpec> slots() const override { return rule_.slots(); }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
     V mean[kMaxDim];
     for (int64_t i = 0; i < dim; ++i) mean[i] = gradient[i] / replicas_;
-    rule_.Apply(row, mean, dim);
+    rule_.Update(parts, mean, dim);
   }
 
  private:

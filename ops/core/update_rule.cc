@@ -36,6 +36,13 @@ Status CheckPowers(const std::string& name, const Hyperparameters& h) {
   return Status();
 }
 
+// AdagradMomentum takes the root of this degree.
+Status CheckExponent(const std::string& name, const Hyperparameters& h) {
+  if (h[3] > 0) return Status();
+  return Error(Code::kInvalidArgument, "rule '", name, "': exponent is ", h[3],
+               "; it must be above 0");
+}
+
 // Adding a rule: one line here, one file under rules/.
 template <typename V>
 const std::vector<RuleEntry<V>>& Rules() {
@@ -43,10 +50,13 @@ const std::vector<RuleEntry<V>>& Rules() {
       {"sgd", 2, MakeSgdRule<V>},
       {"momentum", 3, MakeMomentumRule<V>},
       {"adagrad", 3, MakeAdagradRule<V>},
+      {"adagrad_momentum", 6, MakeAdagradMomentumRule<V>, CheckExponent},
       {"adam", 6, MakeAdamRule<V>, CheckPowers},
+      {"adam_sum_inside_sqrt", 6, MakeAdamSumInsideSqrtRule<V>, CheckPowers},
       {"rmsprop", 4, MakeRmspropRule<V>},
       {"amsgrad", 6, MakeAmsgradRule<V>, CheckPowers},
       {"ftrl", 7, MakeFtrlRule<V>, CheckRate},
+      {"ftrl_multiply_linear", 7, MakeFtrlMultiplyLinearRule<V>, CheckRate},
   };
   return rules;
 }

@@ -6,46 +6,10 @@
 #include <utility>
 
 #include "input_checks.h"
+#include "view_tensor.h"
 
 namespace estimator_plugin {
 namespace {
-
-// TensorFlow maps tensors with aligned vector instructions only.
-constexpr uintptr_t kTensorAlignment = 64;
-
-// Memory of a table that a tensor looks at.
-class ViewBuffer : public tf::TensorBuffer {
- public:
-  ViewBuffer(const void* data, size_t bytes, std::shared_ptr<const void> owner)
-      : TensorBuffer(const_cast<void*>(data)), bytes_(bytes), owner_(std::move(owner)) {}
-
-  size_t size() const override { return bytes_; }
-  tf::TensorBuffer* root_buffer() override { return this; }
-  // Else an op that consumes the tensor could take the table's memory for its own output.
-  bool OwnsMemory() const override { return false; }
-  void FillAllocationDescription(tf::AllocationDescription* description) const override {
-    description->set_requested_bytes(static_cast<int64_t>(bytes_));
-    description->set_allocator_name("estimator_plugin_table");
-  }
-
- private:
-  const size_t bytes_;
-  const std::shared_ptr<const void> owner_;
-};
-
-tf::Tensor ViewOf(tf::DataType dtype, const tf::TensorShape& shape, const void* data,
-                  const std::shared_ptr<const void>& owner) {
-  if (shape.num_elements() == 0) return tf::Tensor(dtype, shape);
-  const size_t bytes = shape.num_elements() * tf::DataTypeSize(dtype);
-  if (reinterpret_cast<uintptr_t>(data) % kTensorAlignment != 0) {
-    tf::Tensor copy(dtype, shape);
-    std::memcpy(const_cast<char*>(copy.tensor_data().data()), data, bytes);
-    return copy;
-  }
-  auto* const buffer = new ViewBuffer(data, bytes, owner);
-  const tf::core::ScopedUnref unref(buffer);
-  return tf::Tensor(dtype, shape, buffer);
-}
 
 template <typename T>
 tf::Tensor VectorTensor(const std::vector<T>& values) {
@@ -78,10 +42,10 @@ RowTensors ViewTensors(const BucketView<Value>& view, int64_t width) {
   const tf::TensorShape vector({view.rows});
   const tf::TensorShape matrix({view.rows, width});
   RowTensors tensors;
-  tensors.of(RowArray::kKeys) = ViewOf(tf::DT_INT64, vector, view.keys, view.owner);
-  tensors.of(RowArray::kRows) = ViewOf(kValueType, matrix, view.values, view.owner);
-  tensors.of(RowArray::kCounts) = ViewOf(tf::DT_INT32, vector, view.counts, view.owner);
-  tensors.of(RowArray::kLastSeen) = ViewOf(tf::DT_INT64, vector, view.last_seen, view.owner);
+  tensors.of(RowArray::kKeys) = ViewTensor(tf::DT_INT64, vector, view.keys, view.owner);
+  tensors.of(RowArray::kRows) = ViewTensor(kValueType, matrix, view.values, view.owner);
+  tensors.of(RowArray::kCounts) = ViewTensor(tf::DT_INT32, vector, view.counts, view.owner);
+  tensors.of(RowArray::kLastSeen) = ViewTensor(tf::DT_INT64, vector, view.last_seen, view.owner);
   return tensors;
 }
 

@@ -81,7 +81,7 @@ const Vector kVectors[] = {
       {0.296019781309, 0.510331014142, -1.86485418524}}},
 };
 
-bool IsAdam(const std::string& rule) { return rule == "adam" || rule == "amsgrad"; }
+bool IsAdam(const std::string& rule) { return rule.find("adam") == 0 || rule == "amsgrad"; }
 
 // The hyperparameters of step `step`, counted from 0.
 Numbers AtStep(const std::string& rule, Numbers h, int step) {
@@ -131,8 +131,13 @@ const std::vector<std::pair<std::string, Numbers>>& Settings() {
       {"amsgrad", {0.01, 0.7, 0.9, 1e-6, 0.7, 0.9}},
       {"rmsprop", {0.01, 0.8, 0, 1e-6}},
       {"rmsprop", {0.01, 0.8, 0.5, 0.1}},
+      {"adagrad_momentum", {0.05, 0.7, 0, 2, 1, 1e-6}},
+      {"adagrad_momentum", {0.05, 0.7, 1, 3, 0.9, 0.1}},
+      {"adam_sum_inside_sqrt", {0.01, 0.9, 0.99, 1e-3, 0.9, 0.99}},
       {"ftrl", {0.1, -0.5, 0.01, 0.02, 0, 0.1, 0}},
       {"ftrl", {0.1, -0.3, 0.01, 0.02, 0.03, 0.2, 0.5}},
+      {"ftrl_multiply_linear", {0.1, -0.5, 0.01, 0.02, 0.03, 0.1, 0.5}},
+      {"ftrl_multiply_linear", {0.1, -0.3, 0.01, 0.02, 0.03, 0.2, 0.5}},
   };
   return settings;
 }
@@ -220,6 +225,28 @@ TEST(RulesTest, AFirstFtrlStepInsideL1SetsTheWeightToZero) {
   EXPECT_EQ(row[0], 0.0f);
 }
 
+// A stack's rows lie in a variable for each part.
+TEST(RulesTest, PartsMayLieAnywhere) {
+  const int64_t dim = 9;
+  for (const auto& setting : Settings()) {
+    SCOPED_TRACE(setting.first);
+    const auto rule = MakeRule(setting.first, setting.second);
+    std::vector<float> row = FreshRow(*rule, std::vector<float>(dim, 0.5f));
+    std::vector<std::vector<float>> parts;
+    std::vector<float*> pointers;
+    for (size_t at = 0; at < row.size(); at += dim) {
+      parts.emplace_back(row.begin() + at, row.begin() + at + dim);
+    }
+    for (auto& part : parts) pointers.push_back(part.data());
+    const std::vector<float> gradient(dim, -0.25f);
+    rule->Apply(row.data(), gradient.data(), dim);
+    rule->Update(pointers.data(), gradient.data(), dim);
+    std::vector<float> joined;
+    for (const auto& part : parts) joined.insert(joined.end(), part.begin(), part.end());
+    EXPECT_EQ(joined, row);
+  }
+}
+
 TEST(RulesTest, RejectsWhatIsNotARule) {
   std::unique_ptr<UpdateRule<float>> rule;
   EXPECT_ERROR(MakeUpdateRule<float>("adamw", {0.1}, &rule), Code::kInvalidArgument, "adamw");
@@ -269,6 +296,8 @@ TEST(RulesTest, RejectsHyperparametersWithoutAFiniteStep) {
   }
   EXPECT_ERROR(MakeUpdateRule<float>("ftrl", {0, -0.5, 0, 0, 0, 0.1, 0}, &rule),
                Code::kInvalidArgument, "learning_rate");
+  EXPECT_ERROR(MakeUpdateRule<float>("adagrad_momentum", {0.1, 0, 0, 0, 1, 1e-9}, &rule),
+               Code::kInvalidArgument, "exponent");
   EXPECT_ERROR(MakeUpdateRule<float>("sgd", {1e300, 0}, &rule), Code::kInvalidArgument, "1e+300");
 }
 

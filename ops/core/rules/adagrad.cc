@@ -23,8 +23,8 @@ class AdagradRule : public UpdateRule<V> {
   explicit AdagradRule(const Hyperparameters& h)
       : rate_(static_cast<V>(h[0])), epsilon_(static_cast<V>(h[1])), initial_(h[2]) {}
   std::vector<SlotSpec> slots() const override { return {{"accumulator", initial_}}; }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
-    AdagradRow(row, row + dim, gradient, dim, rate_, epsilon_);
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
+    AdagradRow(parts[0], parts[1], gradient, dim, rate_, epsilon_);
   }
 
  private:

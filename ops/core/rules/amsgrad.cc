@@ -31,8 +31,8 @@ class AmsgradRule : public UpdateRule<V> {
         beta2_(static_cast<V>(h[2])),
         epsilon_(static_cast<V>(h[3])) {}
   std::vector<SlotSpec> slots() const override { return {{"m", 0.0}, {"v", 0.0}, {"vhat", 0.0}}; }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
-    AmsgradRow(row, row + dim, row + 2 * dim, row + 3 * dim, gradient, dim, rate_, beta1_, beta2_,
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
+    AmsgradRow(parts[0], parts[1], parts[2], parts[3], gradient, dim, rate_, beta1_, beta2_,
                epsilon_);
   }
 

@@ -30,8 +30,9 @@ class MomentumRule : public UpdateRule<V> {
   explicit MomentumRule(const Hyperparameters& h)
       : rate_(static_cast<V>(h[0])), momentum_(static_cast<V>(h[1])), nesterov_(h[2] != 0) {}
   std::vector<SlotSpec> slots() const override { return {{"momentum", 0.0}}; }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
-    (nesterov_ ? NesterovRow<V> : MomentumRow<V>)(row, row + dim, gradient, dim, rate_, momentum_);
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
+    (nesterov_ ? NesterovRow<V> : MomentumRow<V>)(parts[0], parts[1], gradient, dim, rate_,
+                                                  momentum_);
   }
 
  private:

@@ -31,8 +31,8 @@ class RmspropRule : public UpdateRule<V> {
         epsilon_(static_cast<V>(h[3])) {}
   // TensorFlow starts the mean square at one.
   std::vector<SlotSpec> slots() const override { return {{"rms", 1.0}, {"momentum", 0.0}}; }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
-    RmspropRow(row, row + dim, row + 2 * dim, gradient, dim, rate_, decay_, momentum_, epsilon_);
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
+    RmspropRow(parts[0], parts[1], parts[2], gradient, dim, rate_, decay_, momentum_, epsilon_);
   }
 
  private:

@@ -21,13 +21,19 @@ RulePointer<V> MakeMomentumRule(const Hyperparameters& h);
 template <typename V>
 RulePointer<V> MakeAdagradRule(const Hyperparameters& h);
 template <typename V>
+RulePointer<V> MakeAdagradMomentumRule(const Hyperparameters& h);
+template <typename V>
 RulePointer<V> MakeAdamRule(const Hyperparameters& h);
+template <typename V>
+RulePointer<V> MakeAdamSumInsideSqrtRule(const Hyperparameters& h);
 template <typename V>
 RulePointer<V> MakeAmsgradRule(const Hyperparameters& h);
 template <typename V>
 RulePointer<V> MakeRmspropRule(const Hyperparameters& h);
 template <typename V>
 RulePointer<V> MakeFtrlRule(const Hyperparameters& h);
+template <typename V>
+RulePointer<V> MakeFtrlMultiplyLinearRule(const Hyperparameters& h);
 
 }  // namespace estimator_plugin
 

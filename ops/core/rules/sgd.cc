@@ -18,8 +18,8 @@ class SgdRule : public UpdateRule<V> {
   explicit SgdRule(const Hyperparameters& h)
       : rate_(static_cast<V>(h[0])), decay_(static_cast<V>(h[1])) {}
   std::vector<SlotSpec> slots() const override { return {}; }
-  void Apply(V* row, const V* gradient, int64_t dim) const override {
-    SgdRow(row, gradient, dim, rate_, decay_);
+  void Update(V* const* parts, const V* gradient, int64_t dim) const override {
+    SgdRow(parts[0], gradient, dim, rate_, decay_);
   }
 
  private:

@@ -9,8 +9,7 @@ each variable says how it is saved, and the layouts alone say how all are restor
 import tensorflow as tf
 
 from .. import tf_compat
-from . import layout, restoring, sharding
-from .layout import Placement
+from . import layout, restoring, sharding, stored_table
 from .variables import slots_of, variable_name
 
 
@@ -110,95 +109,50 @@ class _Checkpoint:
 
     def __init__(self, path, serialized, prefix):
         self._path = path
+        self._serialized = serialized
         self._prefix = prefix
-        self._fields = layout.decoded(serialized)
+        self._names = layout.decoded(serialized)["table_name"]
 
     def checked(self, plan):
         """An operation that fails unless the checkpoint has a table of the plan, or more."""
-        there = self._fields["table_name"]
-        common = [tf.reduce_any(tf.equal(there, name)) for name in plan.layouts]
+        common = [self._has(name) for name in plan.layouts]
         wanted = ", ".join(sorted(plan.layouts))
         return tf.debugging.Assert(
             tf.reduce_any(tf.stack(common)),
-            ["the checkpoint has none of the tables %s; it has" % wanted, there],
+            ["the checkpoint has none of the tables %s; it has" % wanted, self._names],
             summarize=100,
         )
 
     def variable(self, stack, slot):
         """A variable as this program has it."""
-        name = self._prefix + variable_name(stack.name, slot)
-        return tf.ensure_shape(self._read(name, ""), [stack.rows, stack.width])
+        value = stored_table.read(self._path, self._prefix + variable_name(stack.name, slot), "")
+        return tf.ensure_shape(value, [stack.rows, stack.width])
 
     def resharded(self, stack, slot):
         """A variable, put together of its tables."""
         blocks = []
         for stacked in stack.tables:
-            is_name = tf.equal(self._fields["table_name"], stacked.table.name)
             block = tf.cond(
-                tf.reduce_any(is_name),
-                lambda is_name=is_name, stacked=stacked: self._block(is_name, stacked, slot),
+                self._has(stacked.table.name),
+                lambda stacked=stacked: self._block(stacked, slot),
                 lambda stacked=stacked: restoring.starting_block(stack, stacked, slot),
             )
             place = stacked.placement
             blocks.append(tf.ensure_shape(block, [place.num_shards, place.rows, place.width]))
         return sharding.variable_of_blocks([s.placement for s in stack.tables], blocks)
 
-    def _block(self, is_name, stacked, slot):
+    def _has(self, table_name):
+        return tf.reduce_any(tf.equal(self._names, table_name))
+
+    def _block(self, stacked, slot):
         """A table's block for this program, out of wherever the checkpoint has it."""
-        index = tf.argmax(tf.cast(is_name, tf.int32))
-        fields = {name: values[index] for name, values in self._fields.items()}
-        shape = tf.cast(fields["unsharded_shape"], tf.int32)
-        with tf.control_dependencies([_same_shape(stacked, shape)]):
-            place = _placement_of(fields, shape)
-        ending = variable_name("", slot)  # What follows the name of a stack.
-        name = tf.strings.join([self._prefix, fields["stacked_table_name"], ending])
-        source = self._source_block(name, place)
-        return sharding.block_of_table(stacked.placement, sharding.table_of_block(place, source))
-
-    def _source_block(self, name, place):
-        """The block [N, rows, width] in the checkpoint: a slice of each shard."""
-        rows = place.num_shards * place.shard_rows
-
-        def shard(index):
-            first = index * place.shard_rows + place.row_offset
-            text = [tf.strings.as_string(n) for n in (rows, place.width, first, place.rows)]
-            spec = tf.strings.join(
-                [text[0], " ", text[1], " ", text[2], ",", text[3], ":0,", text[1]]
-            )
-            return self._read(name, spec)
-
-        return tf.map_fn(shard, tf.range(place.num_shards), fn_output_signature=tf.float32)
-
-    def _read(self, name, spec):
-        names, specs = tf.reshape(name, [1]), tf.reshape(spec, [1])
-        (value,) = tf.raw_ops.RestoreV2(
-            prefix=self._path, tensor_names=names, shape_and_slices=specs, dtypes=[tf.float32]
+        place = stacked.placement
+        table = stored_table.stored_table(
+            self._path,
+            self._serialized,
+            tf.constant(stacked.table.name),
+            tf.constant(self._prefix),
+            tf.constant(variable_name("", slot)),  # What follows the name of a stack.
+            tf.constant(place.shape, tf.int32),
         )
-        return value
-
-
-def _same_shape(stacked, shape):
-    rows, columns = stacked.placement.shape
-    return tf.debugging.Assert(
-        tf.reduce_all(tf.equal(shape, [rows, columns])),
-        [
-            "table %r: the program has shape (%d, %d), the checkpoint"
-            % (stacked.table.name, rows, columns),
-            shape,
-        ],
-    )
-
-
-def _placement_of(fields, shape):
-    """The Placement of a table in the checkpoint, in scalar int32 tensors."""
-    padded = tf.cast(tf.identity(fields["unsharded_padded_shape"]), tf.int32)
-    shards = fields["num_sparse_cores"]
-    return Placement(
-        shards,
-        tf.cast(fields["total_rows_per_sparse_core_shard"], tf.int32),
-        padded[0] // shards,
-        fields["sparse_core_shard_row_offset"],
-        fields["sparse_core_shard_rotation"],
-        (shape[0], shape[1]),
-        padded[1],
-    )
+        return sharding.block_of_table(place, tf.ensure_shape(table, place.shape))

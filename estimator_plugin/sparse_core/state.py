@@ -95,8 +95,8 @@ class State:
 
 def _take_name(name):
     taken = tf.compat.v1.get_collection_ref(_COLLECTION)
-    if name in taken:
+    if (name or "") in taken:
         validate.fail(
             "TPUEmbeddingV2", "name", name, "another: an embedding of this graph has it already"
         )
-    taken.append(name)
+    taken.append(name or "")

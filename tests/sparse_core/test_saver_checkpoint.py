@@ -82,7 +82,7 @@ def test_a_new_table_starts_from_its_initializer_and_an_old_one_is_left_out(tmp_
         (
             {"shapes": {"abe": (40, 6)}},
             tf.errors.InvalidArgumentError,
-            r"table 'abe': the program has shape \(40, 6\), the checkpoint.*40 5",
+            r"\[table\] \[abe\] \[has shape\] \[40 6\] .*checkpoint\] \[40 5\]",
         ),
         (
             {"optimizer": sparse_core.Adagrad(0.1), "cores": 4},

@@ -108,13 +108,10 @@ def _adam(owner, optimizer):
         validate.fail(
             owner, "lazy_adam", False, "True: only rows of the batch are updated, as upstream does"
         )
-    hyperparameters = [
-        optimizer.beta_1,
-        optimizer.beta_2,
-        optimizer.epsilon,
-        optimizer.sum_inside_sqrt,
-    ]
-    return "adam_uncorrected", [("momenta", 0.0), ("velocities", 0.0)], hyperparameters
+    rule = "adam_sum_inside_sqrt" if optimizer.sum_inside_sqrt else "adam"
+    powers = [0.0, 0.0]  # They correct no bias.
+    hyperparameters = [optimizer.beta_1, optimizer.beta_2, optimizer.epsilon] + powers
+    return rule, [("momenta", 0.0), ("velocities", 0.0)], hyperparameters
 
 
 def _ftrl(owner, optimizer):
@@ -134,9 +131,9 @@ def _ftrl(owner, optimizer):
         0.0,  # No shrinkage.
         start,
         optimizer.beta,
-        optimizer.multiply_linear_by_learning_rate,
     ]
-    return "ftrl", [("accumulators", start), ("linears", 0.0)], hyperparameters
+    rule = "ftrl_multiply_linear" if optimizer.multiply_linear_by_learning_rate else "ftrl"
+    return rule, [("accumulators", start), ("linears", 0.0)], hyperparameters
 
 
 _FAMILIES = {

@@ -86,7 +86,9 @@ class _Waiting:
             "gradients", tf.zeros([0, stack.width]), [None, stack.width]
         )
         count = 1 + len(stack.rule.hyperparameters)
-        self._hyperparameters = self._variable("hyperparameters", tf.zeros([count]), [count])
+        self._hyperparameters = self._variable(
+            "hyperparameters", tf.zeros([count], tf.float64), [count]
+        )
 
     def get(self):
         """(csr, gradients, hyperparameters), read now."""

@@ -7,9 +7,10 @@ from .optimizers import learning_rate_of
 
 
 def hyperparameters_of(stack):
-    """The vector that the update op takes: the learning rate as it is now, and the rest."""
-    rest = tf.constant(stack.rule.hyperparameters, tf.float32)
-    return tf.concat([tf.reshape(learning_rate_of(stack.optimizer), [1]), rest], axis=0)
+    """The float64 vector that the update op takes: the learning rate as it is now, and the rest."""
+    rate = tf.cast(learning_rate_of(stack.optimizer), tf.float64)
+    rest = tf.constant(stack.rule.hyperparameters, tf.float64)
+    return tf.concat([tf.reshape(rate, [1]), rest], axis=0)
 
 
 def updated(plan, stack, variables, csr, gradients, hyperparameters):

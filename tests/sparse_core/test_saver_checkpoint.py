@@ -1,4 +1,4 @@
-"""tf.compat.v1.train.Saver, the stock one: saved in one topology and stacking, restored in another."""
+"""The stock Saver: saved in one topology and stacking, restored in another."""
 
 import numpy as np
 import pytest

@@ -30,6 +30,7 @@ class Pipeline:
     def __init__(self, plan, variables, prefix=""):
         self._plan = plan
         self._variables = variables
+        self._flush_of_graph = {}
         self._waiting = collections.OrderedDict(
             (stack.name, _Waiting(stack, prefix)) for stack in plan.stacks.values()
         )
@@ -38,18 +39,32 @@ class Pipeline:
         """The operation that applies what waits of a stack and has this step's wait instead."""
         waiting = self._waiting[stack.name]
         hyperparameters = updating.hyperparameters_of(stack)
-        with tf.control_dependencies([gradients]):  # This step's lookup comes before the update.
+        # dequeue makes this step's row pointers wait for its lookup: the update comes after both.
+        with tf.control_dependencies([csr.row_pointers]):
             applied = self.flush_stack(stack)
         with tf.control_dependencies(applied):
             return waiting.put(csr, gradients, hyperparameters)
 
     def flush(self):
-        """The operations that apply what waits of all stacks."""
-        return [op for stack in self._plan.stacks.values() for op in self.flush_stack(stack)]
+        """The operations that apply what waits of all stacks.
+
+        In a graph they are the same at every call: the reads of a save that each ask for them must
+        not apply anything twice. (In a tf.function one comes after the other.)
+        """
+        graph = tf.compat.v1.get_default_graph()
+        if tf.executing_eagerly() or graph.building_function:
+            return self._flush_all()
+        if graph not in self._flush_of_graph:
+            with tf.control_dependencies(None):
+                self._flush_of_graph[graph] = self._flush_all()
+        return self._flush_of_graph[graph]
 
     def discard(self, stack_name):
         """The operation that forgets what waits of a stack."""
         return self._waiting[stack_name].is_full.assign(False, read_value=False)
+
+    def _flush_all(self):
+        return [op for stack in self._plan.stacks.values() for op in self.flush_stack(stack)]
 
     def flush_stack(self, stack):
         """As `flush`, of one stack. A list: empty when executed eagerly."""

@@ -25,12 +25,14 @@ def embedding(names=("zed", "abe", "mid"), replicas=2, cores=2, optimizer=None, 
     """
     shapes = dict(SHAPES, **kwargs.pop("shapes", {}))
     initializer = kwargs.pop("initializer", tf.constant_initializer(7.0))
+    output_shape = kwargs.pop("output_shape", [8])
     config = sparse_core.SparseCoreEmbeddingConfig(
         disable_table_stacking=not kwargs.pop("stacking", True)
     )
     features = {
         name: sparse_core.FeatureConfig(
-            sparse_core.TableConfig(*shapes[name], initializer, name=name), output_shape=[8]
+            sparse_core.TableConfig(*shapes[name], initializer, name=name),
+            output_shape=output_shape,
         )
         for name in names
     }

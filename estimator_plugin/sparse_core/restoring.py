@@ -25,6 +25,12 @@ def starting_block(stack, stacked, slot):
     return tf.fill([place.num_shards, place.rows, place.width], float(stack.rule.slots[slot]))
 
 
+def starting_values(stack, slot):
+    """The values of a variable whose tables are all new."""
+    blocks = [starting_block(stack, stacked, slot) for stacked in stack.tables]
+    return sharding.variable_of_blocks([stacked.placement for stacked in stack.tables], blocks)
+
+
 class Source:
     """The tensors of a checkpoint that are at hand, by name.
 

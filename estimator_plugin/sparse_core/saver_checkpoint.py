@@ -9,7 +9,7 @@ each variable says how it is saved, and the layouts alone say how all are restor
 import tensorflow as tf
 
 from .. import tf_compat
-from . import layout, restoring, sharding, stored_table
+from . import layout, restoring, stored_table
 from .variables import slots_of, variable_name
 
 
@@ -130,29 +130,35 @@ class _Checkpoint:
 
     def resharded(self, stack, slot):
         """A variable, put together of its tables."""
-        blocks = []
-        for stacked in stack.tables:
-            block = tf.cond(
-                self._has(stacked.table.name),
-                lambda stacked=stacked: self._block(stacked, slot),
-                lambda stacked=stacked: restoring.starting_block(stack, stacked, slot),
-            )
-            place = stacked.placement
-            blocks.append(tf.ensure_shape(block, [place.num_shards, place.rows, place.width]))
-        return sharding.variable_of_blocks([s.placement for s in stack.tables], blocks)
+        places = [stacked.placement for stacked in stack.tables]
+        first = places[0]
+        shape = [first.num_shards, first.shard_rows, first.width]
+        starting = tf.cond(
+            tf.reduce_all(tf.stack([self._has(stacked.table.name) for stacked in stack.tables])),
+            lambda: tf.zeros([first.num_shards, 0, first.width]),
+            lambda: tf.reshape(restoring.starting_values(stack, slot), shape),
+        )
+        shards = stored_table.restacked(
+            self._path,
+            self._serialized,
+            tf.constant(self._prefix),
+            tf.constant(variable_name("", slot)),  # What follows the name of a stack.
+            tf.constant([stacked.table.name for stacked in stack.tables]),
+            tf.constant([place.shape for place in places], tf.int32),
+            tf.constant(_spans(places), tf.int32),
+            starting,
+        )
+        return tf.reshape(tf.ensure_shape(shards, shape), [stack.rows, stack.width])
 
     def _has(self, table_name):
         return tf.reduce_any(tf.equal(self._names, table_name))
 
-    def _block(self, stacked, slot):
-        """A table's block for this program, out of wherever the checkpoint has it."""
-        place = stacked.placement
-        table = stored_table.stored_table(
-            self._path,
-            self._serialized,
-            tf.constant(stacked.table.name),
-            tf.constant(self._prefix),
-            tf.constant(variable_name("", slot)),  # What follows the name of a stack.
-            tf.constant(place.shape, tf.int32),
-        )
-        return sharding.block_of_table(place, tf.ensure_shape(table, place.shape))
+
+def _spans(places):
+    """The `places` of `stored_table.restacked`: (rows, offset, rotation, before, after)."""
+    spans, end = [], 0
+    for place in places:
+        spans.append([place.rows, place.row_offset, place.rotation, place.row_offset - end, 0])
+        end = place.row_offset + place.rows
+    spans[-1][-1] = places[-1].shard_rows - end
+    return spans

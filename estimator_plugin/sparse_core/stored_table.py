@@ -1,44 +1,94 @@
-"""A logical table out of a Saver's checkpoint, read while a graph runs: one function for all."""
+"""The tables of a Saver's checkpoint, read while a graph runs, as a variable wants them.
+
+One function puts any variable together, table after table: a graph has one call of it for each
+variable, however many tables there are.
+"""
 
 import tensorflow as tf
 
 from . import layout, sharding
 from .layout import Placement
 
+_STRING = tf.TensorSpec([], tf.string)
+
 
 @tf.function(
-    input_signature=[tf.TensorSpec([], tf.string)] * 5 + [tf.TensorSpec([2], tf.int32)],
+    input_signature=[
+        _STRING,
+        _STRING,
+        _STRING,
+        _STRING,
+        tf.TensorSpec([None], tf.string),
+        tf.TensorSpec([None, 2], tf.int32),
+        tf.TensorSpec([None, 5], tf.int32),
+        tf.TensorSpec([None, None, None], tf.float32),
+    ],
     autograph=False,
 )
-def stored_table(path, serialized, table_name, prefix, ending, shape):
-    """The values of a table, or of a slot of it.
+def restacked(path, serialized, prefix, ending, names, shapes, places, starting):
+    """The values of a variable, put together of its tables.
 
     Args:
       path: scalar string, the checkpoint's prefix.
-      serialized: scalar string, the layouts in the checkpoint; the table is there.
-      table_name: scalar string.
+      serialized: scalar string, the layouts in the checkpoint.
       prefix: scalar string, what comes before the name of a stack in the names of variables.
       ending: scalar string, what comes after it: "" or "/<slot>".
-      shape: int32 [2], the shape that the table must have.
+      names: string [T], the variable's tables by row offset.
+      shapes: int32 [T, 2], their logical shapes.
+      places: int32 [T, 5]: rows in a shard, first of them, rotation, and how many rows without a
+        table come before and after.
+      starting: float32 [N, rows of a shard, width], what tables start from that the checkpoint
+        lacks; [N, 0, width] if it lacks none.
 
     Returns:
-      float32 of that shape.
+      float32 [N, rows of a shard, width].
 
     Raises:
-      tf.errors.InvalidArgumentError: when run, the table has another shape.
+      tf.errors.InvalidArgumentError: when run, a table has another shape.
       tf.errors.NotFoundError: when run, the checkpoint has no such variable.
     """
     columns = layout.decoded(serialized)
-    index = tf.argmax(tf.cast(tf.equal(columns["table_name"], table_name), tf.int32))
-    fields = {name: values[index] for name, values in columns.items()}
+    num_shards, width = tf.shape(starting)[0], tf.shape(starting)[2]
+
+    def block(t):
+        rows, offset, rotation, before, after = tf.unstack(places[t])
+        place = Placement(num_shards, 0, rows, offset, rotation, tf.unstack(shapes[t]), width)
+        is_name = tf.equal(columns["table_name"], names[t])
+
+        def restored():
+            fields = {
+                name: values[tf.argmax(tf.cast(is_name, tf.int32))]
+                for name, values in columns.items()
+            }
+            table = _table(path, prefix, ending, names[t], shapes[t], fields)
+            return sharding.block_of_table(place, table)
+
+        def started():
+            return starting[:, offset : offset + rows, :]
+
+        made = tf.cond(tf.reduce_any(is_name), restored, started)
+        return tf.transpose(tf.pad(made, [[0, 0], [before, after], [0, 0]]), [1, 0, 2])
+
+    count = tf.shape(names)[0]
+    blocks = tf.TensorArray(tf.float32, count, infer_shape=False, element_shape=[None, None, None])
+    _, blocks = tf.while_loop(
+        lambda t, unused_blocks: t < count,
+        lambda t, blocks: (t + 1, blocks.write(t, block(t))),
+        (0, blocks),
+        parallel_iterations=1,  # One table at a time is in memory twice.
+    )
+    return tf.transpose(blocks.concat(), [1, 0, 2])
+
+
+def _table(path, prefix, ending, name, shape, fields):
+    """A logical table [V, D]; `fields` are those of its layout in the checkpoint."""
     there = tf.cast(fields["unsharded_shape"], tf.int32)
+    message = ["table", name, "has shape", shape, "in the program, in the checkpoint", there]
+    is_same = tf.reduce_all(tf.equal(shape, there))
+    with tf.control_dependencies([tf.debugging.Assert(is_same, message)]):
+        variable = tf.strings.join([prefix, fields["stacked_table_name"], ending])
     place = _placement_of(fields, there)
-    message = ["table", table_name, "has shape", shape, "in the program, in the checkpoint", there]
-    with tf.control_dependencies(
-        [tf.debugging.Assert(tf.reduce_all(tf.equal(shape, there)), message)]
-    ):
-        name = tf.strings.join([prefix, fields["stacked_table_name"], ending])
-    return sharding.table_of_block(place, _block(path, name, place))
+    return sharding.table_of_block(place, _block(path, variable, place))
 
 
 def read(path, name, spec):

@@ -44,18 +44,15 @@ def _model_fn(features, labels, mode, params):
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.group(dense, update))
 
 
-def _input_fn():
+def _input_fn(first=0):
     random = np.random.RandomState(3)
     features = {
         "user": random.randint(0, 50, [64, _BATCH]),
         "item": random.randint(0, 70, [64, _BATCH]),
     }
     labels = random.randint(0, 2, [64, _BATCH]).astype(np.float32)
-    return tf.data.Dataset.from_tensor_slices((features, labels))
-
-
-def _skipping(count):
-    return lambda: _input_fn().skip(count)
+    features = {name: ids[first:] for name, ids in features.items()}
+    return tf.data.Dataset.from_tensor_slices((features, labels[first:]))
 
 
 def _estimator(model_dir, **params):
@@ -84,9 +81,9 @@ def test_train_resume_and_evaluate_elsewhere(tmp_path, pipelined):
         )
 
 
-def _trained(model_dir, steps, skipped, **params):
+def _trained(model_dir, steps, first, **params):
     estimator = _estimator(model_dir, **dict({"replicas": 1}, **params))
-    estimator.train(_skipping(skipped), steps=steps)
+    estimator.train(lambda: _input_fn(first), steps=steps)
     return estimator
 
 

@@ -65,7 +65,7 @@ def collected(feature_config, optimizer, num_cores):
 
     Raises:
       ValueError: an element is no FeatureConfig, an output_shape is missing or does not divide, a
-        table has no optimizer, or two tables have one name.
+        table has no optimizer, or two tables or two features have one name.
     """
     table_of_config = collections.OrderedDict()
     features = []
@@ -79,6 +79,9 @@ def collected(feature_config, optimizer, num_cores):
         samples = _product(shape)
         _check_divides(path, shape, samples, num_cores)
         features.append(Feature(path, table_of_config[id(config.table)], samples, shape))
+    for path, count in collections.Counter(feature.path for feature in features).items():
+        if count > 1:
+            raise ValueError("feature_config: %d features have the path %r" % (count, path))
     names = [table.name for table in table_of_config.values()]
     for name, count in collections.Counter(names).items():
         if count > 1:

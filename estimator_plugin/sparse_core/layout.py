@@ -175,6 +175,9 @@ def check_table(layout, name, vocabulary_size, dim):
     owner = "layout of table %r" % name
     if layout.table_name != name:
         validate.fail(owner, "table_name", layout.table_name, repr(name))
+    stack_name = layout.stacked_table_name
+    if not stack_name or "/" in stack_name:
+        validate.fail(owner, "stacked_table_name", stack_name, "a name without '/'")
     if tuple(layout.unsharded_shape) != (vocabulary_size, dim):
         wanted = "%s, the table's" % ((vocabulary_size, dim),)
         validate.fail(owner, "unsharded_shape", tuple(layout.unsharded_shape), wanted)

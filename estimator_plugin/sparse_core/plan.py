@@ -98,8 +98,11 @@ class Plan:
         for table in tables:
             rule_of(table.owner, table.optimizer)
         self.layouts = self._given(tables)
+        self._given_tables = set(self.layouts)
+        self._given_stacks = {layout.stacked_table_name for layout in self.layouts.values()}
         for layout in self._stacked(tables, disable_stacking):
             self.layouts[layout.table_name] = layout
+        self._check_names()
         self.stacks = self._made(tables)
 
     def stack_of(self, table_name):
@@ -144,6 +147,20 @@ class Plan:
             limits = limits._replace(disable_stacking=True)
         replicas, cores = self.topology
         return stacking.stacked(requests, replicas, cores, limits)
+
+    def _check_names(self):
+        """`a` and `b` stack as `a_b`, which may be the name of a table, too."""
+        members = collections.OrderedDict()
+        for layout in self.layouts.values():
+            members.setdefault(layout.stacked_table_name, []).append(layout.table_name)
+        for stack_name, names in members.items():
+            given = stack_name in self._given_stacks
+            stacked = [name for name in names if name not in self._given_tables]
+            if stacked and (given or "_".join(stacked) != stack_name):
+                raise ValueError(
+                    "feature_config: two stacks would be named %r, of the tables %s; rename one"
+                    % (stack_name, ", ".join(sorted(names)))
+                )
 
     def _made(self, tables):
         table_of_name = {table.name: table for table in tables}

@@ -8,7 +8,7 @@ from .object_checkpoint import LayoutsState, Receiver, Restore
 from .pipelining import Pipeline
 from .saved_variable import SavedVariable
 from .saver_checkpoint import LayoutsSaveable
-from .variables import TableVariables, variable_name
+from .variables import TableVariables, slots_of, variable_name
 
 _COLLECTION = "estimator_plugin_sparse_core_names"
 
@@ -39,6 +39,7 @@ class State:
         with tf.init_scope(), tf.compat.v1.name_scope(None):
             if not tf.executing_eagerly():
                 _take_name(name)
+                _check_free(prefix, plan)
             made = TableVariables(
                 plan,
                 config.enable_fast_table_initialization,
@@ -91,6 +92,19 @@ class State:
             return assigned
         discarded = self.pipeline.discard(stack_name)
         return None if tf.executing_eagerly() else tf.group(assigned, discarded)
+
+
+def _check_free(prefix, plan):
+    """A Saver keeps one of two variables of one name, and says nothing."""
+    taken = {variable.op.name for variable in tf.compat.v1.global_variables()}
+    for stack in plan.stacks.values():
+        for slot in slots_of(stack):
+            variable = prefix + variable_name(stack.name, slot)
+            if variable in taken:
+                raise ValueError(
+                    "TPUEmbeddingV2: the graph has a variable %r already; give the embedding a "
+                    "name, or the table another" % variable
+                )
 
 
 def _take_name(name):

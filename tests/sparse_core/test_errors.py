@@ -59,6 +59,17 @@ def _embedding(features=None, optimizer=None, **kwargs):
             lambda: _embedding({"f": _feature(), "g": _feature()}),
             "2 distinct tables are named 'item'",
         ),
+        (
+            lambda: _embedding({"a": {"b": _feature()}, "a/b": _feature(_table("b"))}),
+            "2 features have the path 'a/b'",
+        ),
+        (
+            lambda: _embedding(
+                [_feature(_table(n, dim=d)) for n, d in (("a", 8), ("b", 8), ("a_b", 9))]
+            ),
+            "two stacks would be named 'a_b', of the tables a, a_b, b; rename one",
+        ),
+        (lambda: _embedding({"f": _feature(_table("a/b"))}), "name must be a name without '/'"),
         (lambda: _embedding(optimizer="sgd"), "table 'item': optimizer must be an SGD.*got 'sgd'"),
         (
             lambda: sc.TPUEmbeddingV2({"f": _feature()}),
@@ -132,6 +143,7 @@ def _layout(name="item", **kwargs):
     "layouts, message",
     [
         ([_layout("other")], "layout of table 'item': table_name must be 'item', got 'other'"),
+        ([_layout(stacked_table_name="a/b")], "stacked_table_name must be a name without '/'"),
         ([_layout(unsharded_shape=[15, 8])], r"unsharded_shape must be \(16, 8\), the table's"),
         ([_layout(unsharded_padded_shape=[8, 8])], r"unsharded_padded_shape must be at least"),
         ([_layout(num_sparse_cores=4)], "num_sparse_cores must be 2, got 4"),
@@ -229,6 +241,13 @@ def test_too_many_ids_name_stack_and_limit():
     with models.eagerly(), pytest.raises(tf.errors.InvalidArgumentError, match="(?s)item.*1"):
         embedding = _embedding(sparse_core_embedding_config=config)
         embedding.enqueue({"f": tf.constant([0, 2, 4, 6])})
+
+
+def test_a_variable_of_the_same_name_would_not_be_saved():
+    tf.compat.v1.get_variable("item", [2])
+    with pytest.raises(ValueError, match="the graph has a variable 'item' already"):
+        _embedding().build()
+    _embedding(name="tables").build()
 
 
 def test_apply_gradients_before_build():

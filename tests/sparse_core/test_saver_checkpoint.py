@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import estimator_plugin as ep
 from estimator_plugin import sparse_core
 from tests.sparse_core import models
 
@@ -142,3 +143,73 @@ def test_a_checkpoint_without_layouts_names_what_is_missing(tmp_path):
         prefix = v1.train.Saver().save(session, str(tmp_path / "model.ckpt"))
     with pytest.raises(tf.errors.NotFoundError, match="_sparse_core_table_layouts"):
         _restored(prefix)
+
+
+def _given_layouts(rotation):
+    """Tables with rows of no table before, between and after them, against the names' order."""
+
+    def table(name, offset):
+        return sparse_core.TableConfig(
+            12,
+            8,
+            tf.ones_initializer(),
+            name=name,
+            layout=sparse_core.SparseCoreTableLayout(
+                table_name=name,
+                stacked_table_name="given",
+                num_sparse_cores=2,
+                num_partitions=1,
+                total_rows_per_sparse_core_shard=64,
+                unsharded_shape=[12, 8],
+                unsharded_padded_shape=[16, 8],
+                sparse_core_shard_row_offset=offset,
+                sparse_core_shard_rotation=rotation,
+            ),
+        )
+
+    features = [
+        sparse_core.FeatureConfig(table(name, offset), output_shape=[4])
+        for name, offset in (("a", 40), ("b", 8))
+    ]
+    embedding = sparse_core.TPUEmbeddingV2(features, sparse_core.Adagrad(0.1), num_sc_per_chip=2)
+    embedding.build()
+    return embedding
+
+
+def test_given_layouts_with_gaps(tmp_path):
+    with tf.Graph().as_default(), v1.Session() as session:
+        embedding = _given_layouts(0)
+        session.run(v1.global_variables_initializer())
+        session.run(models.random_tables(embedding))
+        wanted = models.logical_tables(embedding, session)
+        prefix = v1.train.Saver().save(session, str(tmp_path / "model.ckpt"))
+    for rotation in (0, 1):
+        with tf.Graph().as_default(), v1.Session() as session:
+            embedding = _given_layouts(rotation)
+            v1.train.Saver().restore(session, prefix)
+            models.assert_same(models.logical_tables(embedding, session), wanted)
+            if rotation:  # Put together anew: what is no table's is zeros.
+                rows = session.run(embedding.embedding_tables["given"]).reshape(2, 64, 8)
+                assert not rows[:, :8].any() and not rows[:, 16:40].any() and not rows[:, 48:].any()
+
+
+def test_beside_growing_tables_in_a_saver_that_streams(tmp_path):
+    def build(cores):
+        embedding = models.embedding(replicas=1, cores=cores)
+        embedding.build()
+        table = ep.create_table(tf.int64, 4, "growing", v1.ones_initializer())
+        keys = ep.sparse_lookup(table, tf.constant([[1, 5]], tf.int64), is_train=True)
+        return embedding, keys, ep.checkpoint.saver()
+
+    with tf.Graph().as_default(), v1.Session() as session:
+        embedding, rows, saver = build(4)
+        session.run([v1.global_variables_initializer(), ep.tables_initializer()])
+        session.run([rows, models.random_tables(embedding)])
+        wanted = models.logical_tables(embedding, session)
+        prefix = saver.save(session, str(tmp_path / "model.ckpt"))
+    assert ep.checkpoint.table_names(prefix) == ["growing"]
+    with tf.Graph().as_default(), v1.Session() as session:
+        embedding, rows, saver = build(2)
+        saver.restore(session, prefix)
+        models.assert_same(models.logical_tables(embedding, session), wanted)
+        assert session.run(rows).sum() == 8

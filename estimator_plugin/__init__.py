@@ -6,7 +6,7 @@
     embeddings = ep.sparse_lookup(table, features["user"], is_train=mode == "train")
     train_op = ep.optimizers.lazy_adam.create_hash_optimizer(0.01).minimize(loss, global_step)
 
-The sub-packages `hooks` and `model_fns` load when they are first used.
+The sub-packages `hooks`, `model_fns` and `sparse_core` load when they are first used.
 """
 
 import importlib
@@ -65,6 +65,7 @@ __all__ = [
     "model_fns",
     "modify_graph_and_start_emb_cache",
     "optimizers",
+    "sparse_core",
     "sparse_lookup",
     "start_asc_pipeline",
     "tables_initializer",
@@ -72,7 +73,7 @@ __all__ = [
     "warm_start",
 ]
 
-_LAZY = ("hooks", "model_fns")
+_LAZY = ("hooks", "model_fns", "sparse_core")
 
 if distribute.cluster.is_server():
     # It runs ops of graphs that others build, and builds none itself.

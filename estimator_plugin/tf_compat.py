@@ -4,10 +4,19 @@ from tensorflow.python.framework import op_def_registry, ops
 from tensorflow.python.ops import resources
 from tensorflow.python.training import saver as _saver
 from tensorflow.python.training import warm_starting_util
+from tensorflow.python.util import nest
+
+try:
+    from tensorflow.python.trackable import base as _trackable
+except ImportError:  # Before TensorFlow 2.9.
+    from tensorflow.python.training.tracking import base as _trackable
 
 SaveableObject = _saver.BaseSaverBuilder.SaveableObject
 SaveSpec = _saver.BaseSaverBuilder.SaveSpec
 BulkSaverBuilder = _saver.BulkSaverBuilder
+
+Trackable = _trackable.Trackable
+VARIABLE_VALUE = _trackable.VARIABLE_VALUE_KEY
 
 # TensorFlow 1.15 has it, without a public name.
 executing_eagerly_outside_functions = ops.executing_eagerly_outside_functions
@@ -122,3 +131,8 @@ def calls_functions(op):
         return True
     get = getattr(op_def_registry, "get", None) or op_def_registry.get_registered_ops().get
     return get(op.type) is None
+
+
+def flatten_with_joined_string_paths(structure):
+    """[("a/b", leaf), ...] of a nest, in the order of `tf.nest.flatten`."""
+    return nest.flatten_with_joined_string_paths(structure)

@@ -65,14 +65,16 @@ class Restore:
       assign: callable (stack name, slot, tensor) that returns the operation that restores it.
       children: the dict that TensorFlow passes along while it restores one object once: what tells
         restores apart.
+      done: callable, called once everything is restored.
 
     Attributes:
       layouts: OrderedDict table name -> SparseCoreTableLayout that the checkpoint has; None until
         they are read, and where it has none.
     """
 
-    def __init__(self, plan, assign, children):
+    def __init__(self, plan, assign, children, done):
         self._plan = plan
+        self._done = done
         self._assign = assign
         self._children = children
         self._missing = set()
@@ -95,4 +97,5 @@ class Restore:
             return None
         source = restoring.Source(self.layouts, self._tensors)
         assigned = [self._assign(*value) for value in source.values(self._plan)]
+        self._done()
         return None if tf.executing_eagerly() else tf.group(*assigned)

@@ -105,11 +105,13 @@ class StackedTables(tf_compat.Trackable):
     def _built(self, draw=True):
         if self._state is None:
             self._state = State(self._plan, self._config, self._name, self._is_pipelined, draw)
+        elif draw:
+            self._state.draw()
         return self._state
 
     def _trackable_children(self, *args, **kwargs):
         children = super()._trackable_children(*args, **kwargs)
-        return children if self._state is None else {**children, **self._state.children}
+        return children if self._state is None else {**children, **self._built().children}
 
     def _lookup_dependency(self, name, cached_dependencies=None):
         if cached_dependencies is None:

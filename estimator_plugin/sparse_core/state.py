@@ -21,7 +21,8 @@ class State:
       config: SparseCoreEmbeddingConfig.
       name: str or None, the embedding's name.
       is_pipelined: bool.
-      draw: False where a restore is about to give all values.
+      draw: False where a restore is about to give all values. What it does not give, as it fails,
+        `draw` gives; eagerly only: in a graph initializers run when they are told to.
 
     Attributes:
       variables: OrderedDict stack name -> OrderedDict slot -> tf.Variable.
@@ -40,13 +41,10 @@ class State:
             if not tf.executing_eagerly():
                 _take_name(name)
                 _check_free(prefix, plan)
-            made = TableVariables(
-                plan,
-                config.enable_fast_table_initialization,
-                prefix,
-                draw or not tf.executing_eagerly(),
-            )
-            self.variables = made.of_stack
+            self._is_drawn = draw or not tf.executing_eagerly()
+            fast = config.enable_fast_table_initialization
+            self._made = TableVariables(plan, fast, prefix, self._is_drawn)
+            self.variables = self._made.of_stack
             self.pipeline = Pipeline(plan, self.variables, prefix) if is_pipelined else None
             self._layouts = LayoutsState(plan.layouts.values())
             self._saved = {}
@@ -71,7 +69,7 @@ class State:
           children: see object_checkpoint.Restore.
         """
         if self._restore is None or not self._restore.is_of(children):
-            self._restore = Restore(self._plan, self._assign, children)
+            self._restore = Restore(self._plan, self._assign, children, self._set_drawn)
         if name == CHECKPOINT_NAME:
             self._layouts.restore = self._restore
             return self._layouts
@@ -81,6 +79,16 @@ class State:
         self._restore.expect(name)
         self._saved[name].receiver = receiver
         return self._saved[name]
+
+    def draw(self):
+        """Gives parameters what they start from, unless they were drawn or restored."""
+        if not self._is_drawn:
+            with tf.init_scope():
+                self._made.draw()
+            self._set_drawn()
+
+    def _set_drawn(self):
+        self._is_drawn = True
 
     def _flush(self):
         return [] if self.pipeline is None else self.pipeline.flush()

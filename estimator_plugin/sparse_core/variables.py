@@ -30,8 +30,7 @@ class TableVariables:
       plan: plan.Plan.
       fast: `enable_fast_table_initialization`.
       prefix: str before every name in a graph, "" or "<name>/".
-      draw: False leaves out the initializers, where the values are about to be replaced; `fill`
-        draws those that are not. Only where the variables are made at once, eagerly.
+      draw: False starts parameters from zeros, where they are about to be replaced.
 
     Attributes:
       of_stack: OrderedDict stack name -> OrderedDict "parameters" or slot name -> tf.Variable.
@@ -51,6 +50,12 @@ class TableVariables:
     def all(self):
         """Every variable, as a list."""
         return [variable for made in self.of_stack.values() for variable in made.values()]
+
+    def draw(self):
+        """Assigns parameters their starting values."""
+        for stack in self._plan.stacks.values():
+            values = self._starting_values(stack, PARAMETERS, True)
+            self.of_stack[stack.name][PARAMETERS].assign(values())
 
     def _starting_values(self, stack, slot, draw):
         shape = [stack.rows, stack.width]

@@ -128,6 +128,24 @@ def test_what_cannot_be_matched_is_an_error(arguments, message, build):
         _restored(path, models.embedding(**arguments), build)
 
 
+def test_after_a_restore_that_failed_tables_start_from_their_initializers():
+    path, _ = cases.checkpoint("stacked_2x2")
+    with models.eagerly():
+        embedding = models.embedding(shapes={"abe": (40, 6)})
+        with pytest.raises(ValueError, match="table 'abe'"):
+            tf.train.Checkpoint(model=embedding).restore(path)
+        rows = models.logical_tables(embedding)["zed"]["parameters"]
+        assert (rows == 7).all()
+
+
+def test_built_and_looked_up_in_a_function(tmp_path):
+    with models.eagerly():
+        embedding = models.embedding()
+        ids = {name: tf.zeros([16], tf.int64) for name in models.SHAPES}
+        activations = tf.function(lambda: embedding(ids)[0])()
+        assert (activations["mid"].numpy() == 7).all()
+
+
 def _serving(names=("abe", "zed")):
     """TensorFlow's own embedding of whole tables, which saves no layouts."""
     library = tf.tpu.experimental.embedding

@@ -45,15 +45,15 @@ def _csr(cores, stack, features, position):
     for stacked, (feature, place) in zip(stack.features, placements_of(stack)):
         index = position[feature.path]
         splits, ids = features.splits[index], features.values[index]
-        lengths = splits[1:] - splits[:-1]
-        sample = tf.repeat(tf.range(feature.samples, dtype=tf.int64), lengths)
+        sample = features.samples_of_ids[index]
         per_core = feature.samples // cores
         row = sample % per_core + stacked.sample_offset // cores
         shard = (ids + place.rotation) % cores
         segment = sample // per_core * cores + shard
         token = ids // cores + place.row_offset
         keys.append((segment * shard_rows + token) * core_samples + row)
-        gains.append(tf.repeat(1.0 / tf.cast(lengths, tf.float32), lengths))
+        lengths = tf.cast(splits[1:] - splits[:-1], tf.float32)
+        gains.append(tf.gather(1.0 / lengths, sample))
     keys, gains = _merged(tf.concat(keys, 0), tf.concat(gains, 0))
     segment = keys // (shard_rows * core_samples)
     token, row = keys // core_samples % shard_rows, keys % core_samples

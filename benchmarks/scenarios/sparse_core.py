@@ -41,7 +41,11 @@ class _Stacked:
             )
             for name in names
         ]
-        config = [sparse_core.FeatureConfig(t, output_shape=[features.samples]) for t in tables]
+        shape = [features.samples]
+        config = [
+            sparse_core.FeatureConfig(table, output_shape=shape, name=name)
+            for table, name in zip(tables, names)
+        ]
         optimizer = sparse_core.Adagrad(
             LEARNING_RATE, initial_accumulator_value=INITIAL_ACCUMULATOR
         )
@@ -106,10 +110,9 @@ class _Separate:
             )
             for i in range(len(self._features.splits))
         ]
-        # Rows of a RaggedTensor are looked up faster than a SparseTensor's.
         activations = [
             tf.nn.embedding_lookup_sparse(variable, ids, None, combiner=_COMBINER)
-            for variable, ids in zip(variables, self._features.ragged())
+            for variable, ids in zip(variables, self._features.by_sample())
         ]
         gradients = tf.gradients(_loss(activations), variables)
         return tensorflow_optimizer("adagrad").apply_gradients(list(zip(gradients, variables)))

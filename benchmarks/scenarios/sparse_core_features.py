@@ -18,7 +18,9 @@ class Features:
 
     Attributes:
       samples, rows: ints, of a batch and of each table.
-      values, splits: lists of 26 int64 vectors: ids, and where each sample's end.
+      values: list of 26 int64 vectors of ids.
+      splits, samples_of_ids: likewise, where each sample's ids end, and which sample an id is of:
+        every system is given the form that it works with.
     """
 
     KINDS = ("dense", "ragged")
@@ -31,19 +33,28 @@ class Features:
         self.values = [tf.compat.v1.placeholder(tf.int64, shape) for _ in range(FEATURES)]
         if kind == "dense":
             self.splits = [tf.range(self.samples + 1, dtype=tf.int64)] * FEATURES
+            self.samples_of_ids = [tf.range(self.samples, dtype=tf.int64)] * FEATURES
         else:
             end = [self.samples + 1]
             self.splits = [tf.compat.v1.placeholder(tf.int64, end) for _ in range(FEATURES)]
+            self.samples_of_ids = [
+                tf.compat.v1.placeholder(tf.int64, shape) for _ in range(FEATURES)
+            ]
 
     def inputs(self):
-        """As an embedding takes them: a list of tensors, or of RaggedTensors."""
-        return self.values if self.kind == "dense" else self.ragged()
-
-    def ragged(self):
-        """All as RaggedTensors."""
+        """A list of tensors, or of RaggedTensors by their splits."""
+        if self.kind == "dense":
+            return self.values
         return [
             tf.RaggedTensor.from_row_splits(values, splits, validate=False)
             for values, splits in zip(self.values, self.splits)
+        ]
+
+    def by_sample(self):
+        """A list of RaggedTensors by the sample of each id, which segment sums go by."""
+        return [
+            tf.RaggedTensor.from_value_rowids(values, rows, nrows=self.samples, validate=False)
+            for values, rows in zip(self.values, self.samples_of_ids)
         ]
 
     def batches(self):
@@ -63,5 +74,7 @@ class Features:
                 if self.kind == "ragged":
                     ends = np.cumsum(lengths[feature])
                     feed[self.splits[feature]] = np.concatenate([[0], ends])
+                    samples = np.repeat(np.arange(self.samples), lengths[feature])
+                    feed[self.samples_of_ids[feature]] = samples
             feeds.append(feed)
         return feeds

@@ -56,6 +56,7 @@ _ESTIMATOR = _entrants("ours", "variable", "columns", "tfra", "deeprec", "floor"
 _SERVERS = _entrants("ours", "partitioned")
 _PIPELINE = _entrants("ours", "pipelined")
 _HOT = _entrants("ours")  # Against itself.
+_SPARSE_CORE = _entrants("ours", "variable")
 _MILLION = 1000 * 1000
 
 
@@ -83,6 +84,7 @@ def full_plan():
         Case("servers", 16, _MILLION, "adagrad", _SERVERS, train),
         Case("pipeline", 16, _MILLION, "adagrad", _PIPELINE, train),
         Case("hot", 16, _MILLION, "adagrad", _HOT, ("zipf", "uniform")),
+        Case("sparse_core", 16, _MILLION, "adagrad", _SPARSE_CORE, ("preprocess", "train")),
     ]
     return cases
 
@@ -110,6 +112,7 @@ def smoke_plan():
         "servers": ("ours", "partitioned"),
         "pipeline": ("ours", "pipelined"),
         "hot": ("ours",),
+        "sparse_core": ("ours", "variable"),
     }
     return [
         case._replace(

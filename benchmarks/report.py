@@ -215,6 +215,16 @@ def _hot_table(results):
     return _table([what, "Zipf ids", "Uniform ids"], rows)
 
 
+def _sparse_core_table(results):
+    rows = []
+    for case in results.cases("sparse_core"):
+        for measure in case.measures("ours"):
+            seconds = [case.seconds(system, measure) for system in ("ours", "variable")]
+            cells = ["" if s is None else "%.1f ms" % (1e3 * s) for s in seconds]
+            rows.append([measure, case.config] + cells)
+    return _table(["26 features", "Case", "ours", "TensorFlow's ops"], rows)
+
+
 def markdown(results):
     """The whole report of a run."""
     run = results.run
@@ -235,6 +245,7 @@ def markdown(results):
         ("servers", "Parameter servers", _servers_table),
         ("pipeline", "Ids in the input pipeline", _pipeline_table),
         ("hot", "Popular ids", _hot_table),
+        ("sparse_core", "Stacked tables", _sparse_core_table),
     ]
     for scenario, title, make in sections:
         if results.cases(scenario):

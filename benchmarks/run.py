@@ -34,7 +34,7 @@ def _parse_arguments(arguments):
     parser.add_argument(
         "--only",
         default="",
-        help="scenarios: step,growth,checkpoint,delta,estimator,servers,pipeline,hot",
+        help="scenarios: step,growth,checkpoint,delta,estimator,servers,pipeline,hot,sparse_core",
     )
     parser.add_argument("--systems", default="", help="systems to keep, e.g. ours,deeprec")
     parser.add_argument("--optimizer", default="", help="keep only cases of this optimizer")

@@ -192,6 +192,22 @@ def pipeline_rows(results):
     ]
 
 
+def sparse_core_rows(results):
+    names = (
+        ("preprocess", "ids to CSR buffers, times the speed of TensorFlow's ops", 3.0),
+        ("train", "times the steps/s of a variable a feature", 1.5),
+    )
+    rows = []
+    for case in results.cases("sparse_core"):
+        for action, label, target in names:
+            for kind in ("dense", "ragged"):
+                measure = "%s/%s" % (action, kind)
+                speed = ratio(case.series("variable", measure), case.series("ours", measure))
+                what = "26 stacked tables, %s: %s" % (kind, label)
+                rows.append(Row(what, case.config, speed, target, True))
+    return rows
+
+
 def target_rows(results):
     """Every target as Rows, measured or not."""
     return (
@@ -204,4 +220,5 @@ def target_rows(results):
         + estimator_rows(results)
         + servers_rows(results)
         + pipeline_rows(results)
+        + sparse_core_rows(results)
     )

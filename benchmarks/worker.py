@@ -17,7 +17,17 @@ from benchmarks.channel import Channel  # noqa: E402
 from benchmarks.system import system_class  # noqa: E402
 from benchmarks.workload import Workload  # noqa: E402
 
-_SCENARIOS = ["step", "growth", "checkpoint", "delta", "estimator", "servers", "pipeline", "hot"]
+_SCENARIOS = [
+    "step",
+    "growth",
+    "checkpoint",
+    "delta",
+    "estimator",
+    "servers",
+    "pipeline",
+    "hot",
+    "sparse_core",
+]
 
 
 def _parse_arguments():
@@ -34,6 +44,10 @@ def _parse_arguments():
 
 
 def _make_scenario(arguments, workload):
+    if arguments.scenario == "sparse_core":
+        from benchmarks.scenarios.sparse_core import SparseCore
+
+        return SparseCore(arguments.system, arguments.dim, workload)
     system = system_class(arguments.system)
     if arguments.scenario == "growth":
         from benchmarks.scenarios.growth import Growth

@@ -24,7 +24,8 @@ def test_smoke_run_measures_every_scenario(tmp_path):
     with open(str(tmp_path / "results.json")) as file:
         cases = {case["scenario"]: case for case in json.load(file)["cases"]}
     assert sorted(cases) == [
-        "checkpoint", "delta", "estimator", "growth", "hot", "pipeline", "servers", "step",
+        "checkpoint", "delta", "estimator", "growth", "hot", "pipeline", "servers", "sparse_core",
+        "step",
     ]  # fmt: skip
     assert sorted(cases["step"]["systems"]) == ["floor", "limit", "ours"]
     assert cases["growth"]["systems"]["ours"]["measures"]["grow"][0]["rows"] >= 5000
@@ -34,6 +35,7 @@ def test_smoke_run_measures_every_scenario(tmp_path):
     assert "### Estimator" in done.stdout
     assert "### Ids in the input pipeline" in done.stdout
     assert "### Popular ids" in done.stdout
+    assert "### Stacked tables" in done.stdout
 
 
 def test_the_full_plan_covers_dims_and_rows_of_record():

@@ -46,6 +46,8 @@ inline __attribute__((always_inline)) void AddEntries(const Entries& entries, co
     const float* __restrict__ const row = rows + entries.tokens[j] * width;
     float* __restrict__ const sum = piece.activations + sample * width;
     const float gain = entries.gains[j];
+    // Unrolled before it is vectorized, a loop of known width would stay scalar.
+#pragma GCC unroll 1
     for (int64_t i = 0; i < width; ++i) sum[i] += gain * read(row[i]);
   }
 }

@@ -113,6 +113,20 @@ def test_pipelined_updates_differ_and_learn(tmp_path):
     assert max(losses) < synthetic.base_rate_loss(synthetic.arrays(5)[1])
 
 
+def test_a_checkpoint_lacks_no_late_update(tmp_path):
+    slots = []
+    for pipelined in (False, True):
+        model_fn = make("dlrm", features(CONSTANT), options(pipelined=pipelined))
+        estimator = synthetic.estimator(model_fn, tmp_path / str(pipelined))
+        estimator.train(synthetic.input_fn(), steps=1)
+        accumulators = [n for n in estimator.get_variable_names() if n.endswith("accumulators")]
+        assert accumulators
+        slots.append([estimator.get_variable_value(name) for name in sorted(accumulators)])
+        assert any(np.any(value != np.float32(0.1)) for value in slots[-1])
+    for prompt, late in zip(*slots):
+        np.testing.assert_allclose(late, prompt, rtol=1e-5)
+
+
 def test_a_batch_above_batch_size_is_an_error(tmp_path):
     model_fn = make("dlrm", features(), options(batch_size=64))
     with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size of SparseCoreOptions, 64"):

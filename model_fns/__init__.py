@@ -1,4 +1,4 @@
-"""Models for `tf.estimator.Estimator` on growing embedding tables, and the builder under them."""
+"""Models for `tf.estimator.Estimator` on embedding tables, and the builder under them."""
 
 from .builder import build_model_fn
 from .config import MlpConfig, ModelOptions, Optimizers
@@ -9,6 +9,7 @@ from .features import CategoricalFeature, NumericFeature, TableSpec
 from .heads import BinaryHead, Head, RegressionHead
 from .inputs import NetworkInputs
 from .serving import serving_input_receiver_fn
+from .sparse_core_embeddings import SparseCoreOptions
 from .wide_and_deep import wide_and_deep
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "NumericFeature",
     "Optimizers",
     "RegressionHead",
+    "SparseCoreOptions",
     "TableSpec",
     "build_model_fn",
     "dcn_v2",

@@ -17,6 +17,7 @@ from .embeddings import make_embeddings
 from .features import TableSpec, split_features
 from .ids import ids_of
 from .inputs import NetworkInputs
+from .sparse_core_embeddings import SparseCoreEmbeddings, check_features
 
 
 def build_model_fn(network, features, options=None, first_order=False):
@@ -34,22 +35,24 @@ def build_model_fn(network, features, options=None, first_order=False):
       mode. Labels are `[batch]` or `[batch, 1]`.
 
     Raises:
-      ValueError: features are empty, repeated, or disagree about a table.
+      ValueError: features are empty, repeated, disagree about a table, or ask for what their
+        embedding cannot do.
     """
     options = options or ModelOptions()
     categorical, numeric = split_features(features)
+    if options.embedding == "sparse_core":
+        check_features(categorical)
     linear = _linear_features(categorical) if first_order else []
     weight = options.head.weight_feature
 
     def model_fn(features, labels, mode, config=None):
         training = mode == tf.estimator.ModeKeys.TRAIN
-        embeddings = make_embeddings(options.embedding, training, options.modify_graph)
+        embeddings = _make_embeddings(options, training)
         if training and options.timestamp_feature is not None:
             timestamp = _value(features, options.timestamp_feature)
             tf.compat.v1.add_to_collection(constants.ASCEND_TIMESTAMP, timestamp)
         inputs = NetworkInputs(
-            _embed(embeddings, categorical, features),
-            _embed(embeddings, linear, features),
+            *_embed(embeddings, categorical, linear, features),
             _dense(numeric, features),
         )
         logits = _to_vector(network(inputs, training), "logits")
@@ -82,18 +85,24 @@ def _linear_features(categorical):
     ]
 
 
-def _embed(embeddings, categorical, features):
-    found = collections.OrderedDict()
-    for feature in categorical:
-        ids = ids_of(feature, _value(features, feature.name))
-        found[feature.name] = embeddings.lookup(
-            feature.table,
-            ids,
-            feature.combiner,
-            "%s_lookup" % feature.name,
-            feature.access_and_evict_config(),
+def _embed(embeddings, categorical, linear, features):
+    """(embeddings, first-order weights): ordered dicts from feature name."""
+    groups = collections.OrderedDict(
+        (
+            group,
+            [(feature, ids_of(feature, _value(features, feature.name))) for feature in members],
         )
-    return found
+        for group, members in (("embeddings", categorical), ("first_order", linear))
+    )
+    found = embeddings.lookup_all(groups)
+    return found["embeddings"], found["first_order"]
+
+
+def _make_embeddings(options, training):
+    """The embeddings a model of these `ModelOptions` lives on."""
+    if options.embedding == "sparse_core":
+        return SparseCoreEmbeddings(options.sparse_core, options.optimizers, training)
+    return make_embeddings(options.embedding, training, options.modify_graph)
 
 
 def _dense(numeric, features):

@@ -5,12 +5,14 @@ from typing import Callable, Optional, Tuple
 
 import tensorflow as tf
 
+import estimator_plugin as ep  # ep.sparse_core loads when used: old TensorFlow lacks its classes.
 from estimator_plugin.optimizers import adagrad
 
 from .heads import BinaryHead, Head
+from .sparse_core_embeddings import SparseCoreOptions
 from .towers import ACTIVATIONS
 
-EMBEDDINGS = ("hash_table", "variable")
+EMBEDDINGS = ("hash_table", "variable", "sparse_core")
 SPARSE_LEARNING_RATE = 0.05
 SPARSE_INITIAL_ACCUMULATOR = 0.1
 DENSE_LEARNING_RATE = 0.001
@@ -32,6 +34,10 @@ def _variable_optimizer():
     )
 
 
+def _sparse_core_optimizer():
+    return ep.sparse_core.Adagrad(SPARSE_LEARNING_RATE, SPARSE_INITIAL_ACCUMULATOR)
+
+
 @dataclasses.dataclass(frozen=True)
 class Optimizers:
     """Functions that make the optimizers; called in model_fn, so learning rates may be tensors.
@@ -42,6 +48,8 @@ class Optimizers:
       sparse: makes the optimizer of the hash tables; default Adagrad, 0.05, accumulators from 0.1.
       variable: makes the optimizer of the `tf.Variable`s that replace the tables with
         `embedding="variable"`; default TensorFlow's Adagrad with the same numbers.
+      sparse_core: makes the optimizer of the stacked tables of `embedding="sparse_core"`, one of
+        `ep.sparse_core`'s; default its Adagrad with the same numbers.
 
     Raises:
       ValueError: an entry is not callable.
@@ -50,6 +58,7 @@ class Optimizers:
     dense: Callable = _dense_optimizer
     sparse: Callable = _sparse_optimizer
     variable: Callable = _variable_optimizer
+    sparse_core: Callable = _sparse_core_optimizer
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -108,7 +117,7 @@ class ModelOptions:
       optimizers: see `Optimizers`.
       embedding: "hash_table" for tables that grow, "variable" for the same network on
         `tf.Variable`s of `TableSpec.variable_rows` rows (ids taken modulo the rows), to compare
-        with.
+        with; "sparse_core" for stacked tables of as many rows, see `ep.sparse_core`.
       embedding_l2: weight of the squared norm (halved) of the embeddings of a batch, averaged over
         its examples, in the loss.
       timestamp_feature: None, or the name of the feature that is the time of a batch, one integer
@@ -116,6 +125,7 @@ class ModelOptions:
         the global step.
       modify_graph: default False. Whether `ep.hooks.GraphModifierHook`, which must then be among
         the hooks, moves the work on ids into the input pipeline; variables take no part.
+      sparse_core: `SparseCoreOptions`, needed with `embedding="sparse_core"` and only there.
 
     Raises:
       ValueError: a value is out of range.
@@ -127,6 +137,7 @@ class ModelOptions:
     embedding_l2: float = 0.0
     timestamp_feature: Optional[str] = None
     modify_graph: bool = False
+    sparse_core: Optional[SparseCoreOptions] = None
 
     def __post_init__(self):
         if not isinstance(self.head, Head):
@@ -153,3 +164,24 @@ class ModelOptions:
             raise ValueError(
                 "ModelOptions: modify_graph must be True or False, got %r" % (self.modify_graph,)
             )
+        self._check_sparse_core()
+
+    def _check_sparse_core(self):
+        if self.embedding != "sparse_core":
+            if self.sparse_core is not None:
+                raise ValueError(
+                    'ModelOptions: sparse_core is for embedding="sparse_core", got embedding=%r'
+                    % (self.embedding,)
+                )
+            return
+        if not isinstance(self.sparse_core, SparseCoreOptions):
+            raise ValueError(
+                'ModelOptions: embedding="sparse_core" needs sparse_core=SparseCoreOptions('
+                "batch_size=...), got %r" % (self.sparse_core,)
+            )
+        for field, off in (("timestamp_feature", None), ("modify_graph", False)):
+            if getattr(self, field) != off:
+                raise ValueError(
+                    'ModelOptions: %s needs tables that grow, embedding="hash_table"; got %r with '
+                    'embedding="sparse_core"' % (field, getattr(self, field))
+                )

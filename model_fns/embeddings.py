@@ -1,6 +1,7 @@
 """Where a model's embeddings live: hash tables, or `tf.Variable`s to compare with.
 
-Both offer the same few operations, so that the builder does not know which it has.
+All offer the same few operations, so that the builder does not know which it has. Stacked tables
+are in sparse_core_embeddings.py.
 """
 
 import abc
@@ -33,6 +34,28 @@ class Embeddings(abc.ABC):
     def row_counts(self):
         """Ordered dict from table name to the number of its rows, an int64 scalar tensor."""
         return collections.OrderedDict((n, self._rows(t)) for n, t in self._tables.items())
+
+    def lookup_all(self, groups):
+        """Looks up in all tables of a model; called once.
+
+        Args:
+          groups: dict from a name to a list of (`CategoricalFeature`, its ids).
+
+        Returns:
+          Dict from the same names to ordered dicts from feature name to embeddings `[batch, dim]`.
+        """
+        found = {}
+        for group, members in groups.items():
+            found[group] = collections.OrderedDict()
+            for feature, ids in members:
+                found[group][feature.name] = self.lookup(
+                    feature.table,
+                    ids,
+                    feature.combiner,
+                    "%s_lookup" % feature.name,
+                    feature.access_and_evict_config(),
+                )
+        return found
 
     @abc.abstractmethod
     def lookup(self, spec, ids, combiner, name, config=None):
@@ -108,7 +131,7 @@ class VariableEmbeddings(Embeddings):
             if combiner is None:
                 return self._one_id(variable, spec, ids)
             pooled = tf.nn.safe_embedding_lookup_sparse(
-                variable, _as_sparse(ids, spec.variable_rows), combiner=combiner
+                variable, as_rows(ids, spec.variable_rows), combiner=combiner
             )
             return tf.reshape(pooled, [-1, spec.dim])
 
@@ -139,13 +162,13 @@ class VariableEmbeddings(Embeddings):
 
 
 def make_embeddings(kind, training, modify_graph=False):
-    """The embeddings a model of `ModelOptions.embedding` = `kind` lives on."""
+    """The embeddings of `kind` "hash_table" or "variable"."""
     if kind == "hash_table":
         return HashTableEmbeddings(training, modify_graph)
     return VariableEmbeddings()
 
 
-def _as_sparse(ids, rows):
+def as_rows(ids, rows):
     """Ids as a SparseTensor of row numbers, without the absent ones."""
     if isinstance(ids, tf.RaggedTensor):
         ids = ids.to_sparse()

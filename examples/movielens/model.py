@@ -51,10 +51,14 @@ def make_features(max_age=None):
     ]
 
 
-def make_model_fn(model, embedding, max_age=None):
-    """One of `MODELS` on "hash_table" or "variable" embeddings. For `max_age` see make_features."""
+def make_model_fn(model, embedding, max_age=None, sparse_core=None):
+    """One of `MODELS` on embeddings of a kind of `ModelOptions`. For `max_age` see make_features.
+
+    `sparse_core` is what "sparse_core" embeddings need: `SparseCoreOptions`.
+    """
     options = ep.model_fns.ModelOptions(
         embedding=embedding,
+        sparse_core=sparse_core,
         embedding_l2=EMBEDDING_L2,
         timestamp_feature=None if max_age is None else "timestamp",
         optimizers=ep.model_fns.Optimizers(
@@ -65,6 +69,7 @@ def make_model_fn(model, embedding, max_age=None):
             variable=lambda: tf.compat.v1.train.AdagradOptimizer(
                 SPARSE_LEARNING_RATE, INITIAL_ACCUMULATOR
             ),
+            sparse_core=lambda: ep.sparse_core.Adagrad(SPARSE_LEARNING_RATE, INITIAL_ACCUMULATOR),
         ),
     )
     features = make_features(max_age)

@@ -42,10 +42,10 @@ class StepTimer(tf.compat.v1.train.SessionRunHook):
         return counted / self._seconds if self._seconds > 0 else float("nan")
 
 
-def make_estimator(model_name, embedding, model_dir, max_steps):
-    """The Estimator of one of `model.MODELS` on "hash_table" or "variable" embeddings."""
+def make_estimator(model_name, embedding, model_dir, max_steps, sparse_core=None):
+    """The Estimator of one of `model.MODELS`; for the other arguments see `model.make_model_fn`."""
     return tf.estimator.Estimator(
-        model.make_model_fn(model_name, embedding),
+        model.make_model_fn(model_name, embedding, sparse_core=sparse_core),
         model_dir,
         tf.estimator.RunConfig(
             tf_random_seed=SEED,
@@ -87,9 +87,9 @@ def held_out(estimator, slices, steps_per_second, seconds):
     )
 
 
-def train(slices, model_name, embedding, model_dir, max_steps):
+def train(slices, model_name, embedding, model_dir, max_steps, sparse_core=None):
     """Runs train_and_evaluate, then evaluates on the held-out events. Returns a `Result`."""
-    estimator = make_estimator(model_name, embedding, model_dir, max_steps)
+    estimator = make_estimator(model_name, embedding, model_dir, max_steps, sparse_core)
     timer = StepTimer()
     start = time.perf_counter()
     train_and_evaluate(estimator, slices, max_steps, [ep.hooks.ProgressHook(max_steps), timer])

@@ -119,7 +119,10 @@ def test_mlp_config_refuses(values, message):
     [
         ({"head": "binary"}, "head must be a Head, got 'binary'"),
         ({"optimizers": "adam"}, "optimizers must be an Optimizers, got 'adam'"),
-        ({"embedding": "gpu"}, "embedding must be one of hash_table, variable, got 'gpu'"),
+        (
+            {"embedding": "gpu"},
+            "embedding must be one of hash_table, variable, sparse_core, got 'gpu'",
+        ),
         ({"embedding_l2": -1}, "embedding_l2 must not be negative, got -1"),
     ],
 )

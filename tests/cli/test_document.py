@@ -50,12 +50,8 @@ def test_log_lines_are_those_of_the_document(tmp_path, caplog):
     old = model_dir.build(tmp_path / "old")[20]
     ep.create_table(tf.int64, model_dir.DIM, "user", tf.compat.v1.zeros_initializer())
     tf.compat.v1.get_variable("bias", [3])
-    tf.get_logger().propagate = True
-    try:
-        with caplog.at_level("INFO", logger="tensorflow"):
-            ep.warm_start.warm_start(old)
-    finally:
-        tf.get_logger().propagate = False
+    with caplog.at_level("INFO", logger="tensorflow"):
+        ep.warm_start.warm_start(old)
     documented = re.findall(r"^    INFO:tensorflow:(.+)$", TEXT, re.MULTILINE)
     said = [record.getMessage().replace(old, "old/model.ckpt-20") for record in caplog.records]
     assert [line for line in said if line.startswith("Warm-start")] == [

@@ -61,7 +61,8 @@ def model_fn(features, mode, params):
     trained = v1.get_variable(
         "batches", [RUNS, 2], tf.int32, v1.zeros_initializer(), trainable=False
     )
-    one_more = v1.scatter_nd_add(trained, [[params["run"], ep.distribute.rank_id()]], [1])
+    with tf.control_dependencies([loss]):  # Else a step that finds no batch left might count.
+        one_more = v1.scatter_nd_add(trained, [[params["run"], ep.distribute.rank_id()]], [1])
     train_op = tf.group(
         ep.optimizers.adagrad.create_hash_optimizer(0.1).minimize(loss, v1.train.get_global_step()),
         one_more,

@@ -15,20 +15,22 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 from estimator_plugin.cli.main import main as cli
-from tests.distribute import trainer
+from tests.distribute import pace, trainer
 from tests.plugin import support
 
 _STEPS_BETWEEN = (20, 60)
-_STEPS_FOR_EACH = 200  # More than pass from one kill to the next.
+_STEPS_FOR_EACH = 200  # Reached after a kill and not passed before the next one.
+_STEPS_AFTER = 300
 _SECONDS = 600
 
 
 class Job:
     """A running cluster of two servers, chief, worker and evaluator."""
 
-    def __init__(self, cluster, model_dir):
+    def __init__(self, cluster, model_dir, its_pace):
         self._cluster = cluster
         self._model_dir = model_dir
+        self._pace = its_pace
 
     def step(self):
         """The step of the newest checkpoint, or -1."""
@@ -37,15 +39,24 @@ class Job:
 
     def wait_for_progress(self, steps):
         """Waits until the job has saved `steps` more."""
-        start, deadline = self.step(), time.time() + _SECONDS
-        while self.step() < start + steps:
-            assert time.time() < deadline, "no progress since step %d" % start
-            self._check_tasks()
-            time.sleep(0.1)
+        start = self.step()
+        self._wait(lambda: self.step() >= start + steps)
+
+    def wait_for_data(self):
+        """Waits until every task that trains has been through its data after the last kill."""
+        self._wait(self._pace.all_through)
 
     def kill_and_restart(self, task):
         self._cluster.kill(task)
+        self._pace.forget()
         self._cluster.restart(task)
+
+    def _wait(self, is_so):
+        start, deadline = self.step(), time.time() + _SECONDS
+        while not is_so():
+            assert time.time() < deadline, "no progress since step %d" % start
+            self._check_tasks()
+            time.sleep(0.1)
 
     def _check_tasks(self):
         try:
@@ -55,9 +66,12 @@ class Job:
         raise AssertionError("the job has ended too early")
 
 
-def run(model_dir, victims, max_steps, seed=0, synchronous=False, log_dir=None):
-    """Runs a job to `max_steps` and kills the tasks `victims` on the way, one after another."""
+def run(model_dir, victims, seed=0, synchronous=False, log_dir=None):
+    """Runs a job to its end and kills the tasks `victims` on the way, one after another."""
     rng = random.Random(seed)
+    max_steps = _STEPS_FOR_EACH * (len(victims) + 1) + _STEPS_AFTER
+    its_pace = pace.Pace(model_dir, tasks=2)
+    its_pace.allow(_STEPS_FOR_EACH)
     command = [sys.executable, "-m", "tests.distribute.trainer", model_dir, str(max_steps)]
     command += ["--synchronous"] if synchronous else []
     with ep.distribute.local_cluster(
@@ -68,12 +82,15 @@ def run(model_dir, victims, max_steps, seed=0, synchronous=False, log_dir=None):
         env={"PYTHONPATH": support.ROOT},
         log_dir=log_dir,
     ) as cluster:
-        job = Job(cluster, model_dir)
-        for victim in victims:
+        job = Job(cluster, model_dir, its_pace)
+        for i, victim in enumerate(victims):
             job.wait_for_progress(rng.randint(*_STEPS_BETWEEN))
             time.sleep(rng.random())  # Else it would always be just after a checkpoint.
             print("step %d: killing %s" % (job.step(), victim), flush=True)
             job.kill_and_restart(victim)
+            its_pace.allow(_STEPS_FOR_EACH * (i + 2))
+        job.wait_for_data()
+        its_pace.allow(max_steps)
         cluster.wait(_SECONDS)
     check(model_dir, max_steps)
 
@@ -108,7 +125,6 @@ def main():
         run(
             model_dir,
             victims,
-            _STEPS_FOR_EACH * len(victims) + 500,
             seed=arguments.seed,
             synchronous=arguments.synchronous,
             log_dir=arguments.log_dir,

@@ -8,4 +8,4 @@ from tests.distribute import kills
 @pytest.mark.parametrize("synchronous", [False, True])
 def test_a_job_outlives_its_tasks(synchronous, tmp_path):
     victims = ["worker:0", "ps:1", "chief"]
-    kills.run(str(tmp_path), victims, max_steps=500, synchronous=synchronous)
+    kills.run(str(tmp_path), victims, synchronous=synchronous)

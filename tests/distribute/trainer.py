@@ -1,7 +1,7 @@
 """A tf.estimator program on tables, run as every task of a cluster.
 
 Each of those that train has its own part of the data and goes through it until the global step is
-reached. Full versions and deltas are saved; servers, chief and workers may be killed and restarted.
+reached, no faster than `pace` lets it. Full versions and deltas are saved; servers, chief and workers may be killed and restarted.
 
     python -m tests.distribute.trainer MODEL_DIR MAX_STEPS [--synchronous]
 """
@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 import estimator_plugin as ep  # noqa: E402
-from tests.distribute import quick  # noqa: E402
+from tests.distribute import pace, quick  # noqa: E402
 
 v1 = tf.compat.v1
 BATCH = 64
@@ -79,15 +79,18 @@ def main(model_dir, max_steps, synchronous):
         config=quick.run_config(model_dir, None),
         params={"synchronous": synchronous},
     )
-    hook = ep.hooks.IncrementalSaveHook(
-        estimator,
-        save_full_steps=SAVE_FULL,
-        save_delta_steps=SAVE_DELTA,
-        keep_checkpoint_max=0,  # All: an evaluator that is slow still finds what it is to read.
-    )
+    hooks = [
+        ep.hooks.IncrementalSaveHook(
+            estimator,
+            save_full_steps=SAVE_FULL,
+            save_delta_steps=SAVE_DELTA,
+            keep_checkpoint_max=0,  # All: an evaluator that is slow still finds what it is to read.
+        ),
+        pace.PaceHook(model_dir, ep.distribute.rank_id(), BATCHES),
+    ]
     tf.estimator.train_and_evaluate(
         estimator,
-        tf.estimator.TrainSpec(input_fn, max_steps, hooks=[hook]),
+        tf.estimator.TrainSpec(input_fn, max_steps, hooks=hooks),
         tf.estimator.EvalSpec(input_fn, steps=10, start_delay_secs=0, throttle_secs=1),
     )
 

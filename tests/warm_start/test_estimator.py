@@ -178,12 +178,8 @@ def test_export_before_training_from_a_list_says_what_is_missing(tmp_path, old):
 
 
 def test_each_thing_is_logged_with_its_rows(tmp_path, old, caplog):
-    tf.get_logger().propagate = True
-    try:
-        with caplog.at_level("INFO", logger="tensorflow"):
-            models.started(tmp_path / "new", models.model_fn(["user"], ["kernel"]), old)
-    finally:
-        tf.get_logger().propagate = False
+    with caplog.at_level("INFO", logger="tensorflow"):
+        models.started(tmp_path / "new", models.model_fn(["user"], ["kernel"]), old)
     assert "Warm-starting from: %s" % old in caplog.text
     assert "Warm-started 1 variables." in caplog.text
     assert "Warm-starting table: user; prev_table: Unchanged" in caplog.text

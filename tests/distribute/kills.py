@@ -90,7 +90,7 @@ def run(model_dir, victims, seed=0, synchronous=False, log_dir=None):
             job.kill_and_restart(victim)
             its_pace.allow(_STEPS_FOR_EACH * (i + 2))
         job.wait_for_data()
-        its_pace.allow(max_steps)
+        its_pace.allow(sys.maxsize)
         cluster.wait(_SECONDS)
     check(model_dir, max_steps)
 

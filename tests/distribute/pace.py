@@ -1,9 +1,10 @@
-"""Holds a job back, so that on no machine, however busy, it is over before its test is done with it.
+"""Holds a job back, so that on no machine, however busy, it is over before its test is.
 
-The tasks share a directory with the test: in it stand the step that they may reach and, of each task
-that trains, whether it has been through its data since it was last started.
+The tasks share a directory with the test: in it stand the step that they may reach and, of each
+task that trains, whether it has been through its data since it was last started.
 """
 
+import contextlib
 import os
 import time
 
@@ -35,10 +36,8 @@ class Pace:
     def forget(self):
         """No task has been through its data: those that have will say so again."""
         for rank in range(self._tasks):
-            try:
+            with contextlib.suppress(FileNotFoundError):
                 os.remove(_through(self._directory, rank))
-            except FileNotFoundError:
-                pass
 
     def all_through(self):
         ranks = range(self._tasks)

@@ -1,7 +1,8 @@
 """A tf.estimator program on tables, run as every task of a cluster.
 
 Each of those that train has its own part of the data and goes through it until the global step is
-reached, no faster than `pace` lets it. Full versions and deltas are saved; servers, chief and workers may be killed and restarted.
+reached, no faster than `pace` lets it. Full versions and deltas are saved; servers, chief and
+workers may be killed and restarted.
 
     python -m tests.distribute.trainer MODEL_DIR MAX_STEPS [--synchronous]
 """

@@ -26,7 +26,7 @@ check()
 
 from . import admission, checkpoint, constants, distribute  # noqa: E402, I001
 from . import eviction, optimizers, warm_start  # noqa: E402
-from .config import Config, get_config, init, terminate_config_initializer  # noqa: E402
+from .config import Config, get_config  # noqa: E402
 from .feature_pipeline import get_asc_insert_func, start_asc_pipeline  # noqa: E402
 from .feature_spec import FeatureSpec  # noqa: E402
 from .graph.session import (  # noqa: E402
@@ -35,6 +35,7 @@ from .graph.session import (  # noqa: E402
     modify_graph_and_start_emb_cache,
 )
 from .host_pipeline import import_host_pipeline_ops  # noqa: E402
+from .initialize import init, terminate_config_initializer  # noqa: E402
 from .table_export import export  # noqa: E402
 from .lookup import sparse_lookup  # noqa: E402
 from .table import EmbeddingTable, create_table  # noqa: E402

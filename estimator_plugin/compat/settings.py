@@ -5,7 +5,7 @@ Nothing is kept here; everything is asked of, and told to, `estimator_plugin.con
 
 import os
 
-from .. import config, validate
+from .. import config, initialize, validate
 from . import sub_configs
 
 _READABLE = (
@@ -23,7 +23,7 @@ def init(**kwargs):
 
     Semantics: `mx_rec.util.initialize.init` of the Rec SDK.
     """
-    config.init(**kwargs)
+    initialize.init(**kwargs)
     os.environ.setdefault("JOB_ID", "10086")
 
 

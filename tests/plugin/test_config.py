@@ -119,11 +119,12 @@ def test_parameters_without_meaning_are_accepted_and_said_once(said):
         rank_size=1,
         train_interval=100,
         use_hot=True,
+        recent_key_count_threshold=2,
     )
-    assert len(said) == 7 and all("has no effect" in line for line in said)
+    assert len(said) == 8 and all("has no effect" in line for line in said)
     ep.terminate_config_initializer()
     ep.init(use_hot=True)
-    assert len(said) == 7
+    assert len(said) == 8
 
 
 def test_unknown_parameter_is_ignored_with_a_hint(said):

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 
-from . import download, events, report, train
+from . import download, events, report, training
 
 _SECONDS = 3600
 _TITLE = "on servers"
@@ -53,8 +53,10 @@ def run(slices, arguments):
     ) as cluster:
         cluster.wait(_SECONDS)
     seconds = time.perf_counter() - start
-    estimator = train.make_estimator(arguments.model, "hash_table", model_dir, arguments.max_steps)
-    result = train.held_out(estimator, slices, arguments.max_steps / seconds, seconds)
+    estimator = training.make_estimator(
+        arguments.model, "hash_table", model_dir, arguments.max_steps
+    )
+    result = training.held_out(estimator, slices, arguments.max_steps / seconds, seconds)
     text = report.format_report({_TITLE: result})
     print("\n%s\n\nCheckpoints and summaries: %s" % (text, model_dir), flush=True)
     return text
@@ -63,14 +65,14 @@ def run(slices, arguments):
 def main(model_name, model_dir, max_steps):
     """One task."""
     slices = events.make_slices(download.read_tables())
-    estimator = train.make_estimator(model_name, "hash_table", model_dir, max_steps)
+    estimator = training.make_estimator(model_name, "hash_table", model_dir, max_steps)
     rank = ep.distribute.rank_id()
     if rank > 0:
         # A worker that finds nothing to train on yet sleeps for 30 seconds: so much is all of this.
         while not tf.train.latest_checkpoint(model_dir):
             time.sleep(0.1)
     hooks = [ep.hooks.ProgressHook(max_steps)]
-    train.train_and_evaluate(estimator, slices, max_steps, hooks, seed=train.SEED + rank)
+    training.train_and_evaluate(estimator, slices, max_steps, hooks, seed=training.SEED + rank)
 
 
 if __name__ == "__main__":

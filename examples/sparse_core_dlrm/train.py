@@ -11,7 +11,7 @@ import tempfile
 import tensorflow as tf
 
 import estimator_plugin as ep
-from examples.movielens import download, events, model, report, train
+from examples.movielens import download, events, model, report, training
 
 MODEL = "dlrm"
 COLUMNS = collections.OrderedDict(
@@ -23,7 +23,7 @@ def make_options(num_replicas=1):
     """The `SparseCoreOptions`: what one batch holds and how many shards the tables have."""
     return ep.model_fns.SparseCoreOptions(
         model.BATCH_SIZE,
-        evaluation_batch_size=train.EVALUATION_BATCH_SIZE,
+        evaluation_batch_size=training.EVALUATION_BATCH_SIZE,
         num_replicas=num_replicas,
         num_sc_per_chip=4,
     )
@@ -39,7 +39,7 @@ def main(argv=None):
         print("%s on %s" % (MODEL, title), flush=True)
         model_dir = os.path.join(arguments.model_dir, embedding)
         options = make_options(arguments.num_replicas) if embedding == "sparse_core" else None
-        results[title] = train.train(
+        results[title] = training.train(
             slices, MODEL, embedding, model_dir, arguments.max_steps, options
         )
     text = report.format_report(results)

@@ -3,6 +3,8 @@
 import os
 import re
 
+import graphlib
+
 from tests.conventions import source_tree
 
 # Installed packages from the bottom up; each may import those below it and itself.
@@ -62,6 +64,20 @@ def test_dependencies_point_down():
             if layer is not None and layer > own:
                 found.append("%s:%d imports %s" % (path, line, module))
     assert not found, "lower layers do not know upper ones: %s" % ", ".join(found)
+
+
+def test_no_imports_run_in_a_circle():
+    modules = {
+        source_tree.module_of(path): path
+        for path in source_tree.files(".py", *source_tree.PRODUCT, "benchmarks")
+    }
+    graph = {}
+    for module, path in modules.items():
+        names = [name for _, name in source_tree.imports(path)]
+        found = [name if name in modules else name.rpartition(".")[0] for name in names]
+        graph[module] = [name for name in found if name in modules and name != module]
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # CycleError names a circle.
+    assert sorted(order) == sorted(modules)
 
 
 def test_core_knows_no_tensorflow():

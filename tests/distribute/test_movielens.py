@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from examples.movielens import cluster, download, events, train
+from examples.movielens import cluster, download, events, train, training
 
 _STEPS = 200
 
 
 def test_a_cluster_learns_what_one_process_learns(tmp_path):
     slices = events.make_slices(download.read_tables())
-    alone = train.train(slices, "deepfm", "hash_table", str(tmp_path / "alone"), _STEPS)
+    alone = training.train(slices, "deepfm", "hash_table", str(tmp_path / "alone"), _STEPS)
     text = train.main(
         ["--cluster", "2ps,1workers", "--max_steps", str(_STEPS), "--model_dir", str(tmp_path)]
     )

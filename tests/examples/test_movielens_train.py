@@ -5,7 +5,7 @@ import re
 import pytest
 
 import estimator_plugin as ep
-from examples.movielens import model, report, train
+from examples.movielens import model, report, train, training
 
 
 def test_end_table(tmp_path, capsys):
@@ -31,14 +31,14 @@ def test_end_table(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", [m for m in model.MODELS if m != "deepfm"])
 def test_every_model_runs(name, slices, tmp_path):
-    result = train.train(slices, name, "hash_table", str(tmp_path), max_steps=10)
+    result = training.train(slices, name, "hash_table", str(tmp_path), max_steps=10)
     assert result.auc > 0.55
     assert result.rows["gender"] == 2
 
 
 def test_a_finished_run_is_only_evaluated(slices, tmp_path):
-    first = train.train(slices, "dlrm", "hash_table", str(tmp_path), max_steps=10)
-    again = train.train(slices, "dlrm", "hash_table", str(tmp_path), max_steps=10)
+    first = training.train(slices, "dlrm", "hash_table", str(tmp_path), max_steps=10)
+    again = training.train(slices, "dlrm", "hash_table", str(tmp_path), max_steps=10)
     assert again.auc == first.auc and again.rows == first.rows
 
 

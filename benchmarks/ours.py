@@ -11,7 +11,7 @@ from benchmarks.system import (
     System,
     uniform_initializer,
 )
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import lookup_ops
 from estimator_plugin.optimizers import adagrad, gradient_descent, lazy_adam
 
 
@@ -49,7 +49,7 @@ class Ours(System):
     def lookup_by(self, way, table, ids):
         if way == "raw":
             return self.lookup(table, ids)
-        unique = table_ops.table_unique_lookup(table.handle, ids, dim=self.dim, insert=True)
+        unique = lookup_ops.table_unique_lookup(table.handle, ids, dim=self.dim, insert=True)
         return tf.gather(unique.embeddings, unique.indices)
 
     def embed(self, table, ids, distinct=False):

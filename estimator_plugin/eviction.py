@@ -12,7 +12,7 @@ import dataclasses
 import tensorflow as tf
 
 from . import validate
-from .ops import table_ops
+from .ops import usage_ops
 
 _KEEP = {"recent": "least_recent", "frequent": "least_frequent"}
 
@@ -39,7 +39,7 @@ class OlderThan:
         validate.integer("OlderThan", "age", self.age, 1, validate.INT32_MAX)
 
     def operation(self, partition):
-        return table_ops.table_evict(partition.handle, "older_than", self.age)
+        return usage_ops.table_evict(partition.handle, "older_than", self.age)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SmallNorm:
         validate.real("SmallNorm", "norm", self.norm, 0, 1e30, above_low=True)
 
     def operation(self, partition):
-        return table_ops.table_evict(partition.handle, "small_norm", self.norm)
+        return usage_ops.table_evict(partition.handle, "small_norm", self.norm)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +94,7 @@ class RowBudget:
 
     def operation(self, partition):
         rows = partition.share_of(self.rows)
-        return table_ops.table_evict(partition.handle, _KEEP[self.keep], rows)
+        return usage_ops.table_evict(partition.handle, _KEEP[self.keep], rows)
 
 
 POLICIES = (OlderThan, SmallNorm, RowBudget)

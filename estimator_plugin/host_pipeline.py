@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from . import graph_state, notices, table_options, tracking, validate
-from .ops import table_ops
+from .ops import usage_ops
 
 
 class HostPipelineOps:
@@ -62,7 +62,7 @@ def import_host_pipeline_ops(so_pkg_name=None):
 def _set_threshold(table, partition, value):
     configured = tracking.rules_of(table).thresholds.access
     with tf.device(partition.device):
-        return table_ops.table_set_threshold(partition.handle, value, access_threshold=configured)
+        return usage_ops.table_set_threshold(partition.handle, value, access_threshold=configured)
 
 
 def _tables(emb_name):

@@ -51,7 +51,7 @@ def init(**kwargs):
       EnvironmentError: `init` was called before and `terminate_config_initializer` was not.
 
     >>> init(train_steps=100, eval_steps=10, save_steps=100)
-    >>> get_config().save_steps
+    >>> config.get_config().save_steps
     100
     >>> terminate_config_initializer()
 

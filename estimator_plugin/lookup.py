@@ -20,7 +20,7 @@ from . import (
 from .distribute import exchange
 from .feature_spec import FeatureSpec
 from .graph import merge, requests
-from .ops import table_ops
+from .ops import lookup_ops, usage_ops
 
 
 def sparse_lookup(
@@ -139,7 +139,7 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked, is_replacea
     else:
         with tf.device(table.handle.device):
             if tracked is None:
-                local, addresses = table_ops.table_lookup(
+                local, addresses = lookup_ops.table_lookup(
                     table.handle, flat, table.dim, insert=is_train, default_row=default
                 )
                 if is_replaceable:
@@ -161,7 +161,7 @@ def _look_up(table, name, keys, default, is_train, is_grad, tracked, is_replacea
 
 def _look_up_and_count(table, keys, default, tracked):
     def look_up(occurrences):
-        return table_ops.table_tracked_lookup(
+        return usage_ops.table_tracked_lookup(
             table.handle,
             keys,
             table.dim,

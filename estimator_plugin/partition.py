@@ -5,7 +5,7 @@ import collections
 import tensorflow as tf
 
 from .distribute import placement
-from .ops import table_ops
+from .ops import bundle_ops, table_ops
 
 # What all partitions of a table have in common: TableOptions, InitializerSpec.
 Settings = collections.namedtuple("Settings", ["options", "initializer"])
@@ -56,7 +56,7 @@ def on_servers(settings, servers):
       NotImplementedError: TensorFlow is 1.15.
     """
     options = settings.options
-    if not table_ops.has_bundle_ops():
+    if not bundle_ops.has_bundle_ops():
         raise NotImplementedError(
             "table %r: this TensorFlow cannot keep tables on parameter servers, it ships no header "
             "for its checkpoint format; use a newer one" % options.name

@@ -14,7 +14,7 @@ from . import (
 )
 from .checkpoint.saveable import saveables_of
 from .distribute import placement
-from .ops import table_ops
+from .ops import lookup_ops, table_ops
 
 
 class EmbeddingTable:
@@ -115,7 +115,7 @@ class EmbeddingTable:
 
     def find(self, keys):
         """The addresses of int64 `keys`, int64 of the same shape; -1 for those without a row."""
-        found = self._each(lambda handle: table_ops.table_find(handle, keys, insert=False))
+        found = self._each(lambda handle: lookup_ops.table_find(handle, keys, insert=False))
         return self._all(found, lambda addresses: tf.reduce_max(tf.stack(addresses), axis=0))
 
     def remove(self, keys):

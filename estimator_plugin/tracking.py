@@ -25,7 +25,7 @@ def arguments(owner, table, keys, given, timestamp=None):
       timestamp: scalar int64 tensor; None takes the collection ASCEND_TIMESTAMP or the global step.
 
     Returns:
-      The keyword arguments of `table_ops.table_tracked_lookup` beyond those of `table_lookup`; None
+      The keyword arguments of `usage_ops.table_tracked_lookup` beyond those of `table_lookup`; None
       when the table neither admits nor evicts.
 
     Raises:

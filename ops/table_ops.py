@@ -1,69 +1,9 @@
-"""Tables as resources: made, initialized, measured, emptied.
-
-This module also offers the wrappers of its sisters `lookup_ops`, `update_ops`, `transfer_ops`,
-`bundle_ops` and `usage_ops`.
-"""
+"""Tables as resources: made, initialized, measured, emptied."""
 
 import tensorflow as tf
 
-from .bundle_ops import (
-    commit_save,
-    has_bundle_ops,
-    restore_tables,
-    save_tables,
-    table_load,
-    table_save_base,
-)
 from .library import load
-from .lookup_ops import table_find, table_gather, table_lookup, table_unique_lookup
 from .op_inputs import int64_ids
-from .transfer_ops import (
-    TableContent,
-    WaitingContent,
-    table_export,
-    table_export_waiting,
-    table_import,
-    table_import_waiting,
-    table_new_save,
-)
-from .update_ops import table_apply_gradients, table_apply_gradients_by_key
-from .usage_ops import table_evict, table_set_threshold, table_tracked_lookup
-
-__all__ = [
-    "STATISTICS",
-    "combined_statistics",
-    "TableContent",
-    "WaitingContent",
-    "commit_save",
-    "has_bundle_ops",
-    "restore_tables",
-    "save_tables",
-    "table_apply_gradients",
-    "table_apply_gradients_by_key",
-    "table_clear",
-    "table_evict",
-    "table_export",
-    "table_export_waiting",
-    "table_find",
-    "table_gather",
-    "table_handle",
-    "table_import",
-    "table_import_waiting",
-    "table_initialize",
-    "table_is_initialized",
-    "table_load",
-    "table_lookup",
-    "table_memory",
-    "table_new_save",
-    "table_remove",
-    "table_save_base",
-    "table_set_threshold",
-    "table_size",
-    "table_statistics",
-    "table_tracked_lookup",
-    "table_unique_lookup",
-    "unique_with_counts",
-]
 
 # What `table_statistics` gives, in order. "waiting" to the end are about admission and eviction.
 STATISTICS = (

@@ -7,7 +7,7 @@ import tensorflow as tf
 import estimator_plugin as ep
 from benchmarks.resources import time_steps
 from benchmarks.scenarios.toy_model import initialize, toy_loss
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import lookup_ops
 
 tf1 = tf.compat.v1
 
@@ -23,7 +23,7 @@ class Hot:
         self._session = tf1.Session()
         self._ids = tf1.placeholder(tf.int64, [None], name="ids")
         table = system.add_table("table", workload.rows)
-        distinct = table_ops.table_unique_lookup(table.handle, self._ids, system.dim, insert=True)
+        distinct = lookup_ops.table_unique_lookup(table.handle, self._ids, system.dim, insert=True)
         embeddings = {
             "raw": ep.sparse_lookup(table, self._ids),
             "unique": tf.gather(distinct.embeddings, distinct.indices),

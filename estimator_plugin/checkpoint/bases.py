@@ -4,7 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from ..ops import table_ops
+from ..ops import bundle_ops
 
 BaseState = collections.namedtuple(
     "BaseState",
@@ -32,14 +32,14 @@ class TableBases:
             for device, group in by_device.items():
                 with tf.device(device):
                     self._commits.append(
-                        table_ops.commit_save(
+                        bundle_ops.commit_save(
                             self._prefix, [p.table_name for p in group], [p.handle for p in group]
                         )
                     )
             self._bases = []
             for partition in partitions:
                 with tf.device(partition.device):
-                    self._bases.append(tuple(table_ops.table_save_base(partition.handle)))
+                    self._bases.append(tuple(bundle_ops.table_save_base(partition.handle)))
 
     def commit(self, session, prefix):
         """Makes `prefix`, a checkpoint on disk, the base of all tables it is the newest save of.

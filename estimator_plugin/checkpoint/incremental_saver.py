@@ -5,7 +5,7 @@ import os
 import tensorflow as tf
 
 from .. import graph_state, notices, tf_compat
-from ..ops import table_ops
+from ..ops import bundle_ops
 from . import retention, saves, versions
 from .bases import TableBases
 from .saveable import TableSaveable
@@ -263,7 +263,7 @@ def _without_step(prefix):
 def _bases_of_graph():
     saveables = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS)
     partitions = [x.partition for x in saveables if isinstance(x, TableSaveable)]
-    if partitions and not table_ops.has_bundle_ops():
+    if partitions and not bundle_ops.has_bundle_ops():
         notices.warn_once("this TensorFlow cannot save deltas: all checkpoints are full ones")
         return None
     return TableBases(partitions) if partitions else None

@@ -7,7 +7,7 @@ stock Saver needs the checkpoint's tensors in memory beside the table; `streamin
 import tensorflow as tf
 
 from .. import graph_state, tf_compat
-from ..ops import table_ops
+from ..ops import transfer_ops
 from . import names
 
 _BUCKET_DTYPES = {
@@ -88,13 +88,13 @@ class TableSaveable(tf_compat.SaveableObject):
             count = self.partition.num_buckets()
             arrays = [arrays[i : i + count] for i in range(0, len(arrays), count)]
             rows, waiting = arrays[: len(names.BUCKET_ARRAYS)], arrays[len(names.BUCKET_ARRAYS) :]
-            restored = table_ops.table_import(
+            restored = transfer_ops.table_import(
                 self.partition.handle, meta, bank, *rows, checkpoint=checkpoint
             )
             if not waiting:
                 return restored
             with tf.control_dependencies([restored]):
-                return table_ops.table_import_waiting(self.partition.handle, *waiting)
+                return transfer_ops.table_import_waiting(self.partition.handle, *waiting)
 
     def _make_specs(self):
         name = self.table.name
@@ -128,10 +128,10 @@ class TableSaveable(tf_compat.SaveableObject):
             with graph.as_default(), tf.control_dependencies(None), tf.device(self.device):
                 waiting = ()
                 if self._waiting_arrays():
-                    waiting = tuple(table_ops.table_export_waiting(handle, buckets))
+                    waiting = tuple(transfer_ops.table_export_waiting(handle, buckets))
                 # Rows come second: a key that gets one in between is in both, and its row counts.
                 with tf.control_dependencies(waiting and waiting[0]):
-                    outputs = tuple(table_ops.table_export(handle, buckets, meta)) + waiting
+                    outputs = tuple(transfer_ops.table_export(handle, buckets, meta)) + waiting
             fields = ("meta", "bank") + names.BUCKET_ARRAYS + names.WAITING_ARRAYS
             self._exported = {
                 field: list(value) if isinstance(value, (list, tuple)) else value

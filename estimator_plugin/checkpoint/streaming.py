@@ -10,7 +10,7 @@ import collections
 import tensorflow as tf
 
 from .. import tf_compat
-from ..ops import library, table_ops
+from ..ops import bundle_ops, library, transfer_ops
 from .saveable import TableSaveable
 
 
@@ -50,7 +50,7 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
             return super().save_op(filename_tensor, saveables)
         if others:
             raise ValueError("tables and variables must be in shards of their own")
-        return table_ops.save_tables(
+        return bundle_ops.save_tables(
             filename_tensor,
             [x.table.name for x in tables],
             [x.partition.handle for x in tables],
@@ -68,7 +68,7 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
         name = saveable.table.name
         if name not in self._metas:
             with tf.device(saveable.head.device):
-                self._metas[name] = table_ops.table_new_save(
+                self._metas[name] = transfer_ops.table_new_save(
                     saveable.head.handle, delta=self._delta
                 )
         return self._metas[name]
@@ -88,7 +88,7 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
             return super()._AddRestoreOps(filename_tensor, saveables, *args, **kwargs)
         if others:
             raise ValueError("tables and variables must be in shards of their own")
-        restore = table_ops.restore_tables(
+        restore = bundle_ops.restore_tables(
             filename_tensor, [x.table.name for x in tables], [x.partition.handle for x in tables]
         )
         return tf.group(restore, name=kwargs.get("name", "restore_tables"))

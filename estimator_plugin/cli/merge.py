@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..checkpoint import versions
 from ..checkpoint.table_reader import TableReader
 from ..checkpoint.tensor_reader import open_reader
-from ..ops import library, table_ops
+from ..ops import bundle_ops, library, table_ops
 from . import sources
 from .report import OK, Report, bytes_text
 
@@ -85,8 +85,8 @@ def _copy_table(prefix, table, part):
             initializer_arguments=meta.initializer_arguments,
             seed=meta.seed - 2**64 if meta.seed >= 2**63 else meta.seed,  # An int64 attribute.
         )
-        restore = table_ops.restore_tables(prefix, [table], [handle])
-        save = table_ops.save_tables(part, [table], [handle])
+        restore = bundle_ops.restore_tables(prefix, [table], [handle])
+        save = bundle_ops.save_tables(part, [table], [handle])
         size = table_ops.table_size(handle)
         session.run(restore)
         session.run(save)

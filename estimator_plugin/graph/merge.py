@@ -14,7 +14,7 @@ import contextlib
 import tensorflow as tf
 
 from .. import tf_compat
-from ..ops import table_ops
+from ..ops import lookup_ops
 from . import survey
 
 _LOOKUP = "EpTableLookup"
@@ -74,7 +74,7 @@ def _join(table, operations):
         stack.enter_context(tf.control_dependencies(first.control_inputs))
         stack.enter_context(tf.device(first.device))
         stack.enter_context(tf.compat.v1.name_scope("%s/merged_lookup/" % table.name))
-        merged = table_ops.table_lookup(
+        merged = lookup_ops.table_lookup(
             first.inputs[0],
             tf.concat(keys, axis=0),
             table.dim,

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from .. import graph_state, lookup_registry, notices, validate
 from ..distribute import updates
-from ..ops import table_ops
+from ..ops import update_ops
 from . import segments
 
 
@@ -182,7 +182,7 @@ class HashOptimizer(tf.compat.v1.train.Optimizer):
     def _update(self, table, pairs, hyperparameters):
         addresses = [segments.without_padding(table, addresses) for addresses, _ in pairs]
         with tf.device(table.handle.device):
-            return table_ops.table_apply_gradients(
+            return update_ops.table_apply_gradients(
                 table.handle,
                 hyperparameters,
                 addresses,

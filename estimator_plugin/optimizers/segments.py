@@ -5,7 +5,7 @@ import collections
 import tensorflow as tf
 
 from .. import lookup_registry, validate
-from ..ops import table_ops
+from ..ops import lookup_ops
 
 
 def slices_of(gradient, lookup):
@@ -89,7 +89,7 @@ def without_padding(table, addresses):
     if not table.padding_keys:
         return addresses
     with tf.control_dependencies([addresses]):  # The step's own lookup may have made the row.
-        padding = table_ops.table_find(
+        padding = lookup_ops.table_find(
             table.handle, tf.constant(table.padding_keys, tf.int64), insert=False
         )
     is_padding = tf.reduce_any(tf.equal(tf.expand_dims(addresses, -1), padding), axis=-1)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from .. import hashing
 from ..checkpoint import names, reader
-from ..ops import library, table_ops
+from ..ops import library, transfer_ops
 
 _DTYPES = {"keys": tf.int64, "rows": tf.float32, "counts": tf.int32, "last_seen": tf.int64}
 
@@ -26,7 +26,7 @@ def load_rows(table, prefix, name, with_slots):
       name: str, the table's name there.
       with_slots: bool, whether optimizer slots come along.
     """
-    own = table_ops.table_export(table.handle, table.num_buckets)
+    own = transfer_ops.table_export(table.handle, table.num_buckets)
 
     def read(meta):
         rows = reader.read_table(prefix, name)
@@ -42,7 +42,7 @@ def load_rows(table, prefix, name, with_slots):
         tensor.set_shape([None, None] if tensor.dtype == tf.float32 else [None])
     count = table.num_buckets
     per_array = [arrays[i * count : (i + 1) * count] for i in range(len(names.BUCKET_ARRAYS))]
-    return table_ops.table_import(table.handle, meta, own.bank, *per_array)
+    return transfer_ops.table_import(table.handle, meta, own.bank, *per_array)
 
 
 def _with_slots(own, theirs, kept):

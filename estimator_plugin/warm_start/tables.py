@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from .. import hashing, tf_compat
 from ..checkpoint.table_reader import open_chain
-from ..ops import table_ops
+from ..ops import bundle_ops
 from . import rebucketed
 
 Start = collections.namedtuple(
@@ -53,7 +53,7 @@ def _load(table, partition, source):
     with tf.control_dependencies([partition.initializer]), tf.compat.v1.name_scope(table.name):
         if rebucketed.is_needed():
             return rebucketed.load_rows(table, source.prefix, source.name, source.with_slots)
-        rows = table_ops.table_load(
+        rows = bundle_ops.table_load(
             partition.handle,
             source.prefix,
             source.name,

@@ -8,7 +8,7 @@ import tensorflow as tf
 import estimator_plugin as ep
 from estimator_plugin.checkpoint.saver import StreamingSaver
 from estimator_plugin.checkpoint.streaming import StreamingSaverBuilder
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops
 
 v1 = tf.compat.v1
 
@@ -51,7 +51,7 @@ def build(directory, num_buckets=8):
         full = ep.checkpoint.saver(max_to_keep=0)
         delta = StreamingSaver(builder=StreamingSaverBuilder(delta=True), max_to_keep=0)
         saved = v1.placeholder(tf.string, [])
-        commit = table_ops.commit_save(saved, [table.name], [table.handle])
+        commit = bundle_ops.commit_save(saved, [table.name], [table.handle])
         session.run([v1.global_variables_initializer(), ep.tables_initializer()])
         for step, (touched, removed) in STEPS.items():
             session.run(train, {ids: touched})

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_plugin as ep
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import table_ops, transfer_ops
 from tests.distribute import in_process
 from tests.plugin import support
 
@@ -94,11 +94,11 @@ class Admitting:
 def _content(table, partition):
     head = table.partitions[0]
     with tf.device(head.device):
-        meta = table_ops.table_new_save(head.handle)
+        meta = transfer_ops.table_new_save(head.handle)
     with tf.device(partition.device):
         return (
-            table_ops.table_export(partition.handle, partition.num_buckets(), meta),
-            table_ops.table_export_waiting(partition.handle, partition.num_buckets()),
+            transfer_ops.table_export(partition.handle, partition.num_buckets(), meta),
+            transfer_ops.table_export_waiting(partition.handle, partition.num_buckets()),
         )
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 import estimator_plugin as ep
 from estimator_plugin.checkpoint import versions
 from estimator_plugin.cli.main import main as cli
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops
 from tests.distribute import in_process
 from tests.plugin import support
 
@@ -174,7 +174,7 @@ def test_each_server_reads_its_own_buckets_only(tmp_path):
             restores = []
             for partition in table.partitions:
                 with tf.device(partition.device):
-                    restores.append(table_ops.restore_tables(prefix, ["user"], [partition.handle]))
+                    restores.append(bundle_ops.restore_tables(prefix, ["user"], [partition.handle]))
         with v1.Session(in_process.target(3)) as session:
             session.run(restores[:2])
             with pytest.raises(tf.errors.DataLossError, match="user"):

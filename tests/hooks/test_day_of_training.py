@@ -13,7 +13,7 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 from estimator_plugin.hooks import EvictHook, IncrementalSaveHook
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import table_ops, transfer_ops
 
 v1 = tf.compat.v1
 TICK = 300  # Seconds.
@@ -100,8 +100,8 @@ class Job(v1.train.SessionRunHook):
         ]
         self._keys = v1.placeholder(tf.int64, [None])
         self._content = [
-            table_ops.table_export(table.handle, 4),
-            table_ops.table_export_waiting(table.handle, 4),
+            transfer_ops.table_export(table.handle, 4),
+            transfer_ops.table_export_waiting(table.handle, 4),
             table_ops.table_statistics(table.handle),
         ]
         self._addresses = table.find(self._keys)

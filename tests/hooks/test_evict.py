@@ -8,7 +8,7 @@ import tensorflow as tf
 import estimator_plugin as ep
 from estimator_plugin import eviction
 from estimator_plugin.hooks import EvictHook
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import lookup_ops, table_ops
 from tests.plugin import support
 from tests.plugin.admitting import dataset
 
@@ -228,7 +228,7 @@ def test_a_gradient_that_comes_after_its_row_left_is_dropped():
     with tf.control_dependencies([found]):
         gone = table.remove([2])
     with tf.control_dependencies([gone]):
-        again = table_ops.table_find(table.handle, [5], insert=True)  # It takes the row of 2.
+        again = lookup_ops.table_find(table.handle, [5], insert=True)  # It takes the row of 2.
     with tf.control_dependencies([again]):
         late = tf.identity(found)
     optimizer = ep.optimizers.gradient_descent.create_hash_optimizer(0.5)

@@ -50,7 +50,7 @@ def table_saveable(table):
 
 
 def _export(table):
-    content = ep.ops.table_ops.table_export(table.handle, table.num_buckets)
+    content = ep.ops.transfer_ops.table_export(table.handle, table.num_buckets)
     return content.keys, content.rows, content.counts, content.last_seen
 
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import table_ops, transfer_ops
 
 tf1 = tf.compat.v1
 
@@ -43,7 +43,7 @@ def content_of(session):
     """content_of(handle, num_buckets) -> {key: row} of a table, rows copied."""
 
     def read(handle, num_buckets=4):
-        content = session.run(table_ops.table_export(handle, num_buckets))
+        content = session.run(transfer_ops.table_export(handle, num_buckets))
         return {
             int(key): row.copy()
             for keys, rows in zip(content.keys, content.rows)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import exchange_ops, table_ops
+from estimator_plugin.ops import bundle_ops, exchange_ops, lookup_ops, table_ops, update_ops
 
 errors = tf.errors
 
@@ -79,7 +79,7 @@ def _run_in_background(session, op):
 
 
 def _rows(session, handle, keys):
-    return session.run(table_ops.table_lookup(handle, keys, DIM, insert=False).embeddings)
+    return session.run(lookup_ops.table_lookup(handle, keys, DIM, insert=False).embeddings)
 
 
 def test_the_mean_of_the_replicas_is_applied_once(session, tables):
@@ -123,9 +123,9 @@ def test_one_replica_is_as_without_accumulation(session, tables, content_of):
         replica.look_up()
         replica.push()
         session.run(_update(tables[:1], 1, "adagrad", adagrad))
-        addresses = table_ops.table_find(tables[1], keys)
+        addresses = lookup_ops.table_find(tables[1], keys)
         session.run(
-            table_ops.table_apply_gradients(tables[1], adagrad, addresses, gradients, "adagrad")
+            update_ops.table_apply_gradients(tables[1], adagrad, addresses, gradients, "adagrad")
         )
     same_start = {k: r for k, r in content_of(tables[0]).items()}
     assert same_start.keys() == content_of(tables[1]).keys()
@@ -207,12 +207,12 @@ def test_new_content_forgets_gradients(session, tables, tmp_path, how):
     replica.look_up()
     replica.push()
     prefix = str(tmp_path / "model.ckpt-1")
-    session.run(table_ops.save_tables(prefix, ["user"], tables[:1]))
+    session.run(bundle_ops.save_tables(prefix, ["user"], tables[:1]))
     thread, outcome = _run_in_background(session, _update(tables, 2))
     change = {
         "initialize": lambda: table_ops.table_initialize(tables[0], tf.zeros([0, DIM])),
         "clear": lambda: table_ops.table_clear(tables[0]),
-        "load": lambda: table_ops.restore_tables(prefix, ["user"], tables[:1]),
+        "load": lambda: bundle_ops.restore_tables(prefix, ["user"], tables[:1]),
     }[how]()
     while thread.is_alive():  # The wait may not have begun yet.
         session.run(change)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import lookup_ops, table_ops, transfer_ops, update_ops
 
 tf1 = tf.compat.v1
 errors = tf.errors
@@ -14,23 +14,23 @@ SGD = [0.5, 0.0]
 
 def _by_key(handle, keys, gradients, **options):
     options.setdefault("rule", "sgd")
-    return table_ops.table_apply_gradients_by_key(
+    return update_ops.table_apply_gradients_by_key(
         handle, SGD, tf.constant(keys, tf.int64), gradients, **options
     )
 
 
 def _by_address(handle, addresses, gradients, **options):
     options.setdefault("rule", "sgd")
-    return table_ops.table_apply_gradients(
+    return update_ops.table_apply_gradients(
         handle, options.pop("hyperparameters", SGD), addresses, gradients, **options
     )
 
 
 def test_gradients_of_a_row_are_summed_over_segments(session, new_table, content_of):
     handle = new_table(initializer_kind="constant", initializer_arguments=[1.0])
-    find = table_ops.table_find(handle, [[7, 8], [7, -1]], insert=True)
+    find = lookup_ops.table_find(handle, [[7, 8], [7, -1]], insert=True)
     first = session.run(find)
-    update = table_ops.table_apply_gradients(
+    update = update_ops.table_apply_gradients(
         handle,
         SGD,
         [first, first[0, 0]],
@@ -46,7 +46,7 @@ def test_gradients_of_a_row_are_summed_over_segments(session, new_table, content
 
 def test_by_key_inserts_missing_keys_first(session, new_table, content_of):
     handle = new_table(initializer_kind="constant", initializer_arguments=[1.0])
-    session.run(table_ops.table_find(handle, [1], insert=True))
+    session.run(lookup_ops.table_find(handle, [1], insert=True))
     session.run(_by_key(handle, [1, 2, 2, -1], tf.ones([4, 4])))
     rows = content_of(handle)
     np.testing.assert_array_equal(rows[1], [0.5] * 4)
@@ -57,7 +57,7 @@ def test_by_key_inserts_missing_keys_first(session, new_table, content_of):
 @pytest.mark.parametrize("ids", [[], [-1, -1]])
 def test_nothing_to_update(session, new_table, content_of, ids):
     handle = new_table()
-    session.run(table_ops.table_find(handle, [3], insert=True))
+    session.run(lookup_ops.table_find(handle, [3], insert=True))
     before = content_of(handle)
     ids = np.array(ids, np.int64)
     session.run(_by_address(handle, tf.constant(ids), tf.ones([len(ids), 4])))
@@ -78,7 +78,7 @@ def test_keys_at_the_ends_of_int64(session, new_table, content_of):
 def test_non_finite_gradient_is_rejected_whole(session, new_table, content_of, apply, bad):
     handle = new_table()
     keys = [1, 2, 3]
-    addresses = session.run(table_ops.table_find(handle, keys, insert=True))
+    addresses = session.run(lookup_ops.table_find(handle, keys, insert=True))
     gradients = np.ones([3, 4], np.float32)
     gradients[1, 2] = bad
     before = content_of(handle)
@@ -106,7 +106,7 @@ def test_rejected_update_by_key_adds_no_rows(session, new_table):
 def test_non_finite_gradients_are_skipped_on_request(session, new_table, content_of, apply):
     handle = new_table(initializer_kind="constant", initializer_arguments=[1.0])
     keys = [1, 2, 3]
-    addresses = session.run(table_ops.table_find(handle, keys, insert=True))
+    addresses = session.run(lookup_ops.table_find(handle, keys, insert=True))
     gradients = np.ones([3, 4], np.float32)
     gradients[1, 2] = np.nan
     ids = addresses if apply is _by_address else keys
@@ -127,7 +127,7 @@ def test_padding_may_have_non_finite_gradients(session, new_table, content_of):
 @pytest.mark.parametrize("address", [4 << 32, 2**63 - 1, -(2**63), -2, 99])
 def test_address_out_of_range_changes_nothing(session, new_table, content_of, address):
     handle = new_table()
-    good = session.run(table_ops.table_find(handle, [1], insert=True))[0]
+    good = session.run(lookup_ops.table_find(handle, [1], insert=True))[0]
     before = content_of(handle)[1]
     with pytest.raises(
         errors.InvalidArgumentError, match="table 'user': address %d .*out of range" % address
@@ -138,9 +138,9 @@ def test_address_out_of_range_changes_nothing(session, new_table, content_of, ad
 
 def test_gradient_of_a_row_that_has_left_is_dropped(session, new_table, content_of):
     handle = new_table()
-    addresses = session.run(table_ops.table_find(handle, [1, 2], insert=True))
+    addresses = session.run(lookup_ops.table_find(handle, [1, 2], insert=True))
     session.run(table_ops.table_remove(handle, [2]))
-    session.run(table_ops.table_find(handle, [3, 4, 5], insert=True))
+    session.run(lookup_ops.table_find(handle, [3, 4, 5], insert=True))
     before = content_of(handle)
     session.run(_by_address(handle, addresses, tf.ones([2, 4])))
     after = content_of(handle)
@@ -191,7 +191,7 @@ def test_lists_of_unequal_length_are_an_error(new_table):
 )
 def test_wrong_rules_are_an_error(session, new_table, rule, hyperparameters, said):
     handle = new_table()
-    addresses = table_ops.table_find(handle, [1], insert=True)
+    addresses = lookup_ops.table_find(handle, [1], insert=True)
     values = tf.constant(hyperparameters, tf.float64, [len(hyperparameters)])
     with pytest.raises(errors.InvalidArgumentError, match="(?s)table 'user'.*(%s)" % said):
         session.run(
@@ -212,7 +212,7 @@ def test_hyperparameters_of_another_shape_are_an_error(session, new_table):
 
 def test_another_optimizer_keeps_the_embeddings(session, new_table, content_of):
     handle = new_table()
-    addresses = session.run(table_ops.table_find(handle, [1, 2], insert=True))
+    addresses = session.run(lookup_ops.table_find(handle, [1, 2], insert=True))
     adam = [0.1, 0.9, 0.999, 1e-8, 0.9, 0.999]
     session.run(
         _by_address(handle, addresses[:1], tf.ones([1, 4]), rule="adam", hyperparameters=adam)
@@ -240,11 +240,11 @@ def test_same_bits_with_one_and_two_threads(new_table, rule):
         "user", 4, initializer_kind="normal", initializer_arguments=[0.0, 1.0]
     )
     start = table_ops.table_initialize(handle, tf.zeros([0, 4]))
-    embeddings, addresses = table_ops.table_lookup(handle, ids, 4, True)
-    update = table_ops.table_apply_gradients(
+    embeddings, addresses = lookup_ops.table_lookup(handle, ids, 4, True)
+    update = update_ops.table_apply_gradients(
         handle, hyperparameters, addresses, gradients + embeddings, rule
     )
-    everything = table_ops.table_export(handle, 64)
+    everything = transfer_ops.table_export(handle, 64)
     batches = [
         (random.zipf(1.3, 40000) % 30000, random.randn(40000, 4).astype(np.float32))
         for _ in range(4)

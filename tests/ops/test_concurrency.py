@@ -5,7 +5,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops, lookup_ops, table_ops, transfer_ops, update_ops
 
 tf1 = tf.compat.v1
 
@@ -29,8 +29,8 @@ def _run_at_once(*functions):
 def test_updates_of_many_threads_all_count(session, new_table):
     handle = new_table(dim=DIM, initializer_kind="constant", initializer_arguments=[0.0])
     ids = tf1.placeholder(tf.int64, [None])
-    _, addresses = table_ops.table_lookup(handle, ids, DIM, True)
-    update = table_ops.table_apply_gradients(
+    _, addresses = lookup_ops.table_lookup(handle, ids, DIM, True)
+    update = update_ops.table_apply_gradients(
         handle, [1.0, 0.0], addresses, -tf.ones([tf.size(ids), DIM]), "sgd"
     )
 
@@ -38,7 +38,7 @@ def test_updates_of_many_threads_all_count(session, new_table):
         session.run(update, {ids: np.random.RandomState(number).randint(0, KEYS, 5000)})
 
     _run_at_once(step, step, step, step)
-    rows = session.run(table_ops.table_lookup(handle, np.arange(KEYS), DIM, False)[0])
+    rows = session.run(lookup_ops.table_lookup(handle, np.arange(KEYS), DIM, False)[0])
     assert rows[:, 0].sum() == 4 * ROUNDS * 5000
     assert (rows == rows[:, :1]).all()
 
@@ -52,19 +52,19 @@ class _Mixed:
         self._ids = tf1.placeholder(tf.int64, [None])
         self._values = tf1.placeholder(tf.float32, [None])
         self._prefix = tf1.placeholder(tf.string, [])
-        self._lookup = table_ops.table_lookup(handle, self._ids, DIM, True)
-        self._read = table_ops.table_lookup(handle, self._ids, DIM, False)
+        self._lookup = lookup_ops.table_lookup(handle, self._ids, DIM, True)
+        self._read = lookup_ops.table_lookup(handle, self._ids, DIM, False)
         gradients = tf.tile(self._values[:, tf.newaxis], [1, DIM])
-        self._update = table_ops.table_apply_gradients_by_key(
+        self._update = update_ops.table_apply_gradients_by_key(
             handle, [1.0, 0.0], self._ids, gradients, "sgd"
         )
         self._remove = table_ops.table_remove(handle, self._ids)
-        self._export = table_ops.table_export(handle, 4)
+        self._export = transfer_ops.table_export(handle, 4)
         self._statistics = table_ops.table_statistics(handle)
-        self._save = table_ops.save_tables(self._prefix, ["user"], [handle])
+        self._save = bundle_ops.save_tables(self._prefix, ["user"], [handle])
         restored = table_ops.table_handle("user", DIM, num_buckets=4)
-        self._restore = table_ops.restore_tables(self._prefix, ["user"], [restored])
-        self._restored = table_ops.table_export(restored, 4)
+        self._restore = bundle_ops.restore_tables(self._prefix, ["user"], [restored])
+        self._restored = transfer_ops.table_export(restored, 4)
 
     @staticmethod
     def _keys(number, first=0):
@@ -126,7 +126,7 @@ def test_initializing_while_others_read(session, new_table):
     handle = new_table(dim=DIM, bank=bank, initializer_kind="bank", initializer_arguments=[])
     banks = tf1.placeholder(tf.float32, [None, DIM])
     initialize = table_ops.table_initialize(handle, banks)
-    lookup = table_ops.table_lookup(handle, np.arange(2000), DIM, True)[0]
+    lookup = lookup_ops.table_lookup(handle, np.arange(2000), DIM, True)[0]
 
     def check(_):
         rows = session.run(lookup)
@@ -143,11 +143,11 @@ def test_initializing_while_others_read(session, new_table):
 def test_a_lookup_during_a_restore_is_aborted_or_sees_all_of_it(session, new_table, tmp_path):
     handle = new_table(dim=DIM, initializer_kind="constant", initializer_arguments=[1.0])
     keys = np.arange(KEYS)
-    lookup = table_ops.table_lookup(handle, keys, DIM, False)[0]
+    lookup = lookup_ops.table_lookup(handle, keys, DIM, False)[0]
     prefix = str(tmp_path / "saved")
-    session.run(table_ops.table_lookup(handle, keys, DIM, True))
-    session.run(table_ops.save_tables(prefix, ["t"], [handle]))
-    restore = table_ops.restore_tables(prefix, ["t"], [handle])
+    session.run(lookup_ops.table_lookup(handle, keys, DIM, True))
+    session.run(bundle_ops.save_tables(prefix, ["t"], [handle]))
+    restore = bundle_ops.restore_tables(prefix, ["t"], [handle])
 
     def read(_):
         try:

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from estimator_plugin import hashing
-from estimator_plugin.ops import exchange_ops, table_ops
+from estimator_plugin.ops import exchange_ops, lookup_ops, table_ops, transfer_ops, update_ops
 
 errors = tf.errors
 
@@ -156,7 +156,7 @@ def test_lookups_and_updates_are_those_of_one_process(session, cluster, content_
     for step in range(2):
         shifted = [np.where(k < 0, k, k + step * 100) for k in keys]
         looked_up = [
-            table_ops.table_lookup(local[t], k, d, True)
+            lookup_ops.table_lookup(local[t], k, d, True)
             for t, k, d in zip(table_of, shifted, [USER.dim, ITEM.dim, USER.dim])
         ]
         exchange = Exchange(spread, shifted, table_of)
@@ -168,7 +168,7 @@ def test_lookups_and_updates_are_those_of_one_process(session, cluster, content_
         for t in (0, 1):
             mine = [i for i in range(3) if table_of[i] == t]
             session.run(
-                table_ops.table_apply_gradients(
+                update_ops.table_apply_gradients(
                     local[t],
                     ADAGRAD,
                     [looked_up[i].addresses for i in mine],
@@ -231,8 +231,8 @@ def test_an_update_gives_slots_to_its_tables_alone(session, cluster):
     exchange = Exchange(servers, [one, one], [0, 1])
     session.run(exchange.update(servers, [(0, np.ones([1, 4], np.float32))], tables=[0]))
     for user, item in servers:
-        assert b"slots=accumulator" in session.run(table_ops.table_new_save(user))
-        assert b"slots=\n" in session.run(table_ops.table_new_save(item))
+        assert b"slots=accumulator" in session.run(transfer_ops.table_new_save(user))
+        assert b"slots=\n" in session.run(transfer_ops.table_new_save(item))
     with pytest.raises(errors.InvalidArgumentError, match="table 'item': 1 gradients came in an"):
         session.run(exchange.update(servers, [(1, np.ones([1, 3], np.float32))], tables=[0]))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import exchange_ops, table_ops
+from estimator_plugin.ops import exchange_ops, transfer_ops
 
 v1 = tf.compat.v1
 _DIMS = {"user": 2, "item": 1}
@@ -104,7 +104,7 @@ class _Model:
 
 def _contents(handles):
     return [
-        (table_ops.table_export(handle, 4), table_ops.table_export_waiting(handle, 4))
+        (transfer_ops.table_export(handle, 4), transfer_ops.table_export_waiting(handle, 4))
         for handle in handles
     ]
 

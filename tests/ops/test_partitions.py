@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from estimator_plugin import hashing
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops, lookup_ops, table_ops, transfer_ops, update_ops
 
 errors = tf.errors
 
@@ -57,8 +57,8 @@ def _train(session, handles, keys, servers=None):
         handle = handles[server]
         own = _owned(keys, server, len(handles))
         gradients = (own[:, None] % 7 * np.ones(DIM)).astype(np.float32)
-        addresses = table_ops.table_find(handle, own, insert=True)
-        update = table_ops.table_apply_gradients(handle, ADAGRAD, addresses, gradients, "adagrad")
+        addresses = lookup_ops.table_find(handle, own, insert=True)
+        update = update_ops.table_apply_gradients(handle, ADAGRAD, addresses, gradients, "adagrad")
         session.run(update)
 
 
@@ -67,7 +67,7 @@ def _rows(session, handles):
     rows = {}
     for server, handle in enumerate(handles):
         owned = (server + 1) * BUCKETS // len(handles) - server * BUCKETS // len(handles)
-        content = session.run(table_ops.table_export(handle, owned))
+        content = session.run(transfer_ops.table_export(handle, owned))
         for keys, values in zip(content.keys, content.rows):
             for key, row in zip(keys.tolist(), values):
                 assert key not in rows
@@ -77,15 +77,15 @@ def _rows(session, handles):
 
 def _save(session, prefix, handles, delta=False):
     """One bundle, as the chief's merge makes it of the servers' parts."""
-    meta = session.run(table_ops.table_new_save(handles[0], delta))
+    meta = session.run(transfer_ops.table_new_save(handles[0], delta))
     parts = ["%s-part-%d" % (prefix, s) for s in range(len(handles))]
     for server, (part, handle) in enumerate(zip(parts, handles)):
         session.run(
-            table_ops.save_tables(part, ["user"], [handle], metas=[meta], with_head=[server == 0])
+            bundle_ops.save_tables(part, ["user"], [handle], metas=[meta], with_head=[server == 0])
         )
     session.run(tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=prefix))
     for handle in handles:
-        assert session.run(table_ops.commit_save(prefix, ["user"], [handle])).all()
+        assert session.run(bundle_ops.commit_save(prefix, ["user"], [handle])).all()
 
 
 KEYS = np.arange(300)
@@ -101,7 +101,7 @@ def test_restores_on_any_number_of_servers(session, partitions, tmp_path, saved_
     session.run([table_ops.table_remove(h, [3, 4]) for h in old])
     _save(session, delta, old, delta=True)
     new = partitions(restored_on)
-    session.run([table_ops.restore_tables(delta, ["user"], [h]) for h in new])
+    session.run([bundle_ops.restore_tables(delta, ["user"], [h]) for h in new])
     rows = _rows(session, new)
     assert rows == _rows(session, old)
     assert sorted(rows) == sorted(set(KEYS.tolist()) - {3, 4})
@@ -114,11 +114,11 @@ def test_restores_on_any_number_of_servers(session, partitions, tmp_path, saved_
 def test_loads_from_a_table_of_other_buckets(session, new_table, partitions, tmp_path, buckets):
     source = new_table("item", dim=DIM, num_buckets=buckets)
     keys = np.arange(100)
-    session.run(table_ops.table_find(source, keys, insert=True))
+    session.run(lookup_ops.table_find(source, keys, insert=True))
     prefix = str(tmp_path / "model.ckpt-1")
-    session.run(table_ops.save_tables(prefix, ["item"], [source]))
+    session.run(bundle_ops.save_tables(prefix, ["item"], [source]))
     handles = partitions(3)
-    loaded = session.run([table_ops.table_load(h, prefix, "item") for h in handles])
+    loaded = session.run([bundle_ops.table_load(h, prefix, "item") for h in handles])
     assert loaded == [len(_owned(keys, s, 3)) for s in range(3)]
     assert sorted(_rows(session, handles)) == keys.tolist()
 
@@ -129,14 +129,14 @@ def test_import_reads_meta_and_bank_of_the_checkpoint(session, partitions, tmp_p
     prefix = str(tmp_path / "model.ckpt-1")
     _save(session, prefix, old)
     new = partitions(2)
-    content = session.run(table_ops.table_export(old[1], BUCKETS // 2))
+    content = session.run(transfer_ops.table_export(old[1], BUCKETS // 2))
     arrays = content[2:]
-    restore = table_ops.table_import(new[1], "", tf.zeros([0, 0]), *arrays, checkpoint=prefix)
+    restore = transfer_ops.table_import(new[1], "", tf.zeros([0, 0]), *arrays, checkpoint=prefix)
     session.run(restore)
     assert _rows(session, new) == {k: r for k, r in _rows(session, old).items() if k in _second()}
-    assert session.run(table_ops.table_save_base(new[1])) == (prefix.encode(), True)
+    assert session.run(bundle_ops.table_save_base(new[1])) == (prefix.encode(), True)
     with pytest.raises(errors.InvalidArgumentError, match="table 'user': meta is empty"):
-        session.run(table_ops.table_import(new[1], "", tf.zeros([0, 0]), *arrays))
+        session.run(transfer_ops.table_import(new[1], "", tf.zeros([0, 0]), *arrays))
 
 
 def _second():
@@ -145,12 +145,12 @@ def _second():
 
 def test_a_save_between_two_first_updates_is_whole(session, partitions, tmp_path):
     handles = partitions(2)
-    session.run(table_ops.table_find(handles[0], _owned(KEYS, 0, 2), insert=True))
+    session.run(lookup_ops.table_find(handles[0], _owned(KEYS, 0, 2), insert=True))
     _train(session, handles, _owned(KEYS, 1, 2), servers=[1])
     prefix = str(tmp_path / "model.ckpt-1")
     _save(session, prefix, handles)
     new = partitions(1)
-    session.run(table_ops.restore_tables(prefix, ["user"], new))
+    session.run(bundle_ops.restore_tables(prefix, ["user"], new))
     rows = _rows(session, new)
     assert sorted(rows) == KEYS.tolist()
     trained = _rows(session, handles)
@@ -163,7 +163,7 @@ def test_a_delta_of_another_base_is_refused(session, partitions, tmp_path):
     with pytest.raises(
         errors.FailedPreconditionError, match="table 'user' has no whole checkpoint"
     ):
-        session.run(table_ops.table_new_save(handles[0], delta=True))
+        session.run(transfer_ops.table_new_save(handles[0], delta=True))
     _save(session, str(tmp_path / "model.ckpt-1"), handles)
     _save(session, str(tmp_path / "model.ckpt-2"), handles[:1])
     with pytest.raises(errors.FailedPreconditionError, match="'user': not all changes since save"):
@@ -173,11 +173,11 @@ def test_a_delta_of_another_base_is_refused(session, partitions, tmp_path):
 def test_foreign_keys(session, partitions):
     handle = partitions(2)[0]
     foreign = _owned(KEYS, 1, 2)[:1]
-    assert session.run(table_ops.table_find(handle, foreign)).tolist() == [-1]
+    assert session.run(lookup_ops.table_find(handle, foreign)).tolist() == [-1]
     assert session.run(table_ops.table_remove(handle, foreign)) == 0
     said = "key %d of bucket [4-7] was sent to the partition of buckets 0 to 3" % foreign[0]
     with pytest.raises(errors.InvalidArgumentError, match=said):
-        session.run(table_ops.table_find(handle, foreign, insert=True))
+        session.run(lookup_ops.table_find(handle, foreign, insert=True))
     assert session.run(table_ops.table_size(handle)) == 0
 
 
@@ -190,10 +190,10 @@ def test_one_name_with_two_ranges_is_refused(session):
 
 
 def test_metas_of_another_table_are_refused(session, new_table, tmp_path):
-    meta = table_ops.table_new_save(new_table("item", dim=3))
+    meta = transfer_ops.table_new_save(new_table("item", dim=3))
     handle = new_table("user", dim=4)
     prefix = str(tmp_path / "model.ckpt-1")
     with pytest.raises(errors.InvalidArgumentError, match="table 'user': the meta of the save is"):
-        session.run(table_ops.save_tables(prefix, ["user"], [handle], metas=[meta]))
+        session.run(bundle_ops.save_tables(prefix, ["user"], [handle], metas=[meta]))
     with pytest.raises(errors.InvalidArgumentError, match="with_head 2 values, want .* tables: 1"):
-        session.run(table_ops.save_tables(prefix, ["user"], [handle], with_head=[True, False]))
+        session.run(bundle_ops.save_tables(prefix, ["user"], [handle], with_head=[True, False]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops, lookup_ops, table_ops, transfer_ops, update_ops
 
 tf1 = tf.compat.v1
 errors = tf.errors
@@ -20,19 +20,19 @@ def test_same_shared_name_is_the_same_table(session, new_table):
         initializer_arguments=[-1.0, 1.0],
         shared_name="shared",
     )
-    session.run(table_ops.table_find(first, [1, 2], insert=True))
+    session.run(lookup_ops.table_find(first, [1, 2], insert=True))
     assert session.run(table_ops.table_size(second)) == 2
 
 
 def test_without_shared_name_each_op_has_its_own_table(session, new_table):
     first, second = new_table(), new_table()
-    session.run(table_ops.table_find(first, [1, 2], insert=True))
+    session.run(lookup_ops.table_find(first, [1, 2], insert=True))
     assert session.run(table_ops.table_size(second)) == 0
 
 
 def test_sessions_do_not_share_tables(session, new_table):
     handle = new_table(shared_name="shared")
-    session.run(table_ops.table_find(handle, [1], insert=True))
+    session.run(lookup_ops.table_find(handle, [1], insert=True))
     with tf1.Session() as other:
         assert not other.run(table_ops.table_is_initialized(handle))
 
@@ -84,20 +84,20 @@ def test_wrong_attrs_are_an_error(session, attrs, said):
 
 def test_largest_dim(session, new_table):
     handle = new_table(dim=8192)
-    embeddings, _ = table_ops.table_lookup(handle, [5], dim=8192, insert=True)
+    embeddings, _ = lookup_ops.table_lookup(handle, [5], dim=8192, insert=True)
     assert session.run(embeddings).shape == (1, 8192)
 
 
 def _uses_of(handle):
     return {
-        "lookup": lambda: table_ops.table_lookup(handle, [1], 4, True),
-        "unique_lookup": lambda: table_ops.table_unique_lookup(handle, [1], 4, True),
-        "find": lambda: table_ops.table_find(handle, [1]),
-        "gather": lambda: table_ops.table_gather(handle, tf.constant([0], tf.int64), 4),
-        "apply": lambda: table_ops.table_apply_gradients(
+        "lookup": lambda: lookup_ops.table_lookup(handle, [1], 4, True),
+        "unique_lookup": lambda: lookup_ops.table_unique_lookup(handle, [1], 4, True),
+        "find": lambda: lookup_ops.table_find(handle, [1]),
+        "gather": lambda: lookup_ops.table_gather(handle, tf.constant([0], tf.int64), 4),
+        "apply": lambda: update_ops.table_apply_gradients(
             handle, [0.1, 0.0], [[0]], [tf.zeros([1, 4])], "sgd"
         ),
-        "apply_by_key": lambda: table_ops.table_apply_gradients_by_key(
+        "apply_by_key": lambda: update_ops.table_apply_gradients_by_key(
             handle, [0.1, 0.0], [[0]], [tf.zeros([1, 4])], "sgd"
         ),
         "size": lambda: table_ops.table_size(handle),
@@ -105,8 +105,8 @@ def _uses_of(handle):
         "statistics": lambda: table_ops.table_statistics(handle),
         "remove": lambda: table_ops.table_remove(handle, [1]),
         "clear": lambda: table_ops.table_clear(handle),
-        "export": lambda: table_ops.table_export(handle, 64),
-        "save": lambda: table_ops.save_tables("unused", ["user"], [handle]),
+        "export": lambda: transfer_ops.table_export(handle, 64),
+        "save": lambda: bundle_ops.save_tables("unused", ["user"], [handle]),
     }
 
 
@@ -122,7 +122,7 @@ def test_use_before_initialization_is_an_error(session, use, tmp_path, monkeypat
 
 def test_initializing_again_starts_anew(session, new_table):
     handle = new_table()
-    session.run(table_ops.table_find(handle, [1, 2], insert=True))
+    session.run(lookup_ops.table_find(handle, [1, 2], insert=True))
     session.run(table_ops.table_initialize(handle, tf.zeros([0, 4])))
     assert session.run(table_ops.table_is_initialized(handle))
     assert session.run(table_ops.table_size(handle)) == 0
@@ -131,7 +131,7 @@ def test_initializing_again_starts_anew(session, new_table):
 def test_new_rows_come_from_the_bank(session, new_table):
     bank = np.arange(12, dtype=np.float32).reshape(3, 4)
     handle = new_table(bank=bank, initializer_kind="bank", initializer_arguments=[])
-    rows = session.run(table_ops.table_lookup(handle, list(range(100)), 4, True)[0])
+    rows = session.run(lookup_ops.table_lookup(handle, list(range(100)), 4, True)[0])
     assert {tuple(row) for row in rows} == {tuple(row) for row in bank}
 
 
@@ -158,8 +158,8 @@ def test_start_of_a_row_depends_on_seed_and_key_alone(session, new_table, kind):
     forward = new_table(initializer_kind=kind, seed=7)
     backward = new_table(initializer_kind=kind, seed=7, num_buckets=16)
     other = new_table(initializer_kind=kind, seed=8)
-    first = session.run(table_ops.table_lookup(forward, keys, 4, True)[0])
-    second = session.run(table_ops.table_lookup(backward, keys[::-1], 4, True)[0])[::-1]
-    third = session.run(table_ops.table_lookup(other, keys, 4, True)[0])
+    first = session.run(lookup_ops.table_lookup(forward, keys, 4, True)[0])
+    second = session.run(lookup_ops.table_lookup(backward, keys[::-1], 4, True)[0])[::-1]
+    third = session.run(lookup_ops.table_lookup(other, keys, 4, True)[0])
     np.testing.assert_array_equal(first, second)
     assert not (first == third).any()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import table_ops, transfer_ops, update_ops, usage_ops
 
 tf1 = tf.compat.v1
 errors = tf.errors
@@ -25,7 +25,7 @@ def look_up(session):
     """look_up(handle, keys, now, **attrs of table_tracked_lookup) -> (embeddings, addresses)."""
 
     def run(handle, keys, now, **attrs):
-        return session.run(table_ops.table_tracked_lookup(handle, keys, 4, now, **attrs))
+        return session.run(usage_ops.table_tracked_lookup(handle, keys, 4, now, **attrs))
 
     return run
 
@@ -49,9 +49,9 @@ def test_a_key_gets_a_row_once_its_count_with_the_batch_is_enough(new_table, loo
 def test_counts_and_times_are_exported(session, new_table, look_up):
     handle = new_table(num_buckets=1)
     look_up(handle, [1, 1, 2], 7, access_threshold=4, faae_coefficient=2)
-    content = session.run(table_ops.table_export(handle, 1))
+    content = session.run(transfer_ops.table_export(handle, 1))
     assert (content.keys[0], content.counts[0], content.last_seen[0]) == ([1], [4], [7])
-    waiting = session.run(table_ops.table_export_waiting(handle, 1))
+    waiting = session.run(transfer_ops.table_export_waiting(handle, 1))
     assert (waiting.keys[0], waiting.counts[0], waiting.last_seen[0]) == ([2], [2], [7])
 
 
@@ -86,7 +86,7 @@ def test_the_first_step_may_be_zero(new_table, look_up, statistics):
 def test_a_time_of_another_shape_is_an_error(new_table):
     handle = new_table()
     with pytest.raises(ValueError, match="Shape must be rank 0"):
-        table_ops.table_tracked_lookup(handle, [1], 4, [1, 2])
+        usage_ops.table_tracked_lookup(handle, [1], 4, [1, 2])
 
 
 def test_arguments_are_checked(new_table):
@@ -100,14 +100,14 @@ def test_arguments_are_checked(new_table):
         {"faae_coefficient": 0},
     ):
         with pytest.raises(ValueError):
-            table_ops.table_tracked_lookup(handle, [1], 4, 1, **attrs)
+            usage_ops.table_tracked_lookup(handle, [1], 4, 1, **attrs)
 
 
 def test_gradients_reach_admitted_rows_only(session, new_table, content_of):
     handle = new_table(initializer_kind="constant", initializer_arguments=[1.0])
-    rows, addresses = table_ops.table_tracked_lookup(handle, [1, 1, 2], 4, 1, access_threshold=2)
+    rows, addresses = usage_ops.table_tracked_lookup(handle, [1, 1, 2], 4, 1, access_threshold=2)
     gradient = tf.gradients(tf.reduce_sum(rows), handle)[0]
-    update = table_ops.table_apply_gradients(
+    update = update_ops.table_apply_gradients(
         handle, [0.25, 0.0], gradient.indices, gradient.values, "sgd"
     )
     session.run([update, addresses])
@@ -118,7 +118,7 @@ def test_an_update_by_key_gives_no_row_to_a_key_that_waits(session, new_table, l
     handle = new_table()
     look_up(handle, [1, 1, 2], 1, access_threshold=2)
     session.run(
-        table_ops.table_apply_gradients_by_key(
+        update_ops.table_apply_gradients_by_key(
             handle, [1.0, 0.0], np.array([1, 2]), np.ones([2, 4]), "sgd"
         )
     )
@@ -129,7 +129,7 @@ def test_thresholds_change_and_freeze(session, new_table, look_up, statistics):
     handle = new_table()
 
     def threshold(value):
-        return session.run(table_ops.table_set_threshold(handle, value, access_threshold=2))
+        return session.run(usage_ops.table_set_threshold(handle, value, access_threshold=2))
 
     assert threshold([3]) == 1  # Before the first lookup: it stays.
     assert list(look_up(handle, [1, 1], 1, access_threshold=2)[1]) == [-1, -1]
@@ -148,7 +148,7 @@ def test_evictions(session, new_table, look_up, statistics):
     handle = new_table()
     look_up(handle, [1, 2, 3, 4, 4], 100)
     look_up(handle, [3], 160)
-    evict = table_ops.table_evict
+    evict = usage_ops.table_evict
     assert session.run(evict(handle, "older_than", 61)) == 0
     assert session.run(evict(handle, "least_frequent", 3)) == 1  # 1 and 2 once: 1 is smaller.
     assert session.run(evict(handle, "older_than", 60)) == 2
@@ -178,10 +178,10 @@ def test_tables_share_a_record(new_table, look_up):
 def test_uninitialized_tables_are_named(session):
     handle = table_ops.table_handle("user", 4)
     for op in (
-        table_ops.table_tracked_lookup(handle, [1], 4, 1),
-        table_ops.table_set_threshold(handle, [1], 1),
-        table_ops.table_evict(handle, "older_than", 1),
-        table_ops.table_export_waiting(handle, 64),
+        usage_ops.table_tracked_lookup(handle, [1], 4, 1),
+        usage_ops.table_set_threshold(handle, [1], 1),
+        usage_ops.table_evict(handle, "older_than", 1),
+        transfer_ops.table_export_waiting(handle, 64),
     ):
         with pytest.raises(errors.FailedPreconditionError, match="table 'user' is uninitialized"):
             session.run(op)

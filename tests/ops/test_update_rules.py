@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import lookup_ops, update_ops
 
 tf1 = tf.compat.v1
 
@@ -46,15 +46,15 @@ class _Table:
         self._hyperparameters = tf1.placeholder(tf.float64, [num_hyperparameters])
         self._values = hyperparameters
         if by_key:
-            apply, ids = table_ops.table_apply_gradients_by_key, self._ids
+            apply, ids = update_ops.table_apply_gradients_by_key, self._ids
         else:
-            apply = table_ops.table_apply_gradients
-            ids = [table_ops.table_find(self._handle, i) for i in self._ids]
+            apply = update_ops.table_apply_gradients
+            ids = [lookup_ops.table_find(self._handle, i) for i in self._ids]
         self._update = apply(self._handle, self._hyperparameters, ids, self._gradients, rule)
 
     def _keys_of_rows(self, bank):
         candidates = np.arange(20 * ROWS, dtype=np.int64)
-        rows = self._session.run(table_ops.table_lookup(self._handle, candidates, DIM, True)[0])
+        rows = self._session.run(lookup_ops.table_lookup(self._handle, candidates, DIM, True)[0])
         keys = []
         for row in bank:
             keys.append(candidates[np.flatnonzero((rows == row).all(axis=1))[0]])
@@ -70,7 +70,7 @@ class _Table:
         self._session.run(self._update, feed)
 
     def rows(self):
-        embeddings, _ = table_ops.table_lookup(self._handle, self._keys, DIM, False)
+        embeddings, _ = lookup_ops.table_lookup(self._handle, self._keys, DIM, False)
         return self._session.run(embeddings)
 
 

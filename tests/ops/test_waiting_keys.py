@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import bundle_ops, table_ops, transfer_ops, usage_ops
 
 errors = tf.errors
 THRESHOLD = {"access_threshold": 3}
@@ -16,12 +16,12 @@ def prefix(tmp_path):
 
 
 def _look_up(session, handle, keys, now, **attrs):
-    return session.run(table_ops.table_tracked_lookup(handle, keys, 4, now, **attrs)).addresses
+    return session.run(usage_ops.table_tracked_lookup(handle, keys, 4, now, **attrs)).addresses
 
 
 def _waiting(session, handle, num_buckets=4):
     """{key: (count, last seen)} of the keys that wait."""
-    content = session.run(table_ops.table_export_waiting(handle, num_buckets))
+    content = session.run(transfer_ops.table_export_waiting(handle, num_buckets))
     arrays = [np.concatenate(parts) for parts in content[:3]]
     return {int(key): (int(count), int(seen)) for key, count, seen in zip(*arrays)}
 
@@ -36,14 +36,14 @@ def counted(session, new_table):
     """A table with rows 1 and 2, keys 3 to 99 waiting, and a threshold that was set to 9."""
     handle = new_table()
     _look_up(session, handle, [1, 2] * 3 + list(range(3, 100)), 50, **THRESHOLD)
-    session.run(table_ops.table_set_threshold(handle, [9], access_threshold=3))
+    session.run(usage_ops.table_set_threshold(handle, [9], access_threshold=3))
     return handle
 
 
 def test_a_checkpoint_keeps_counts_times_and_thresholds(session, counted, new_table, prefix):
-    session.run(table_ops.save_tables(prefix, ["user"], [counted]))
+    session.run(bundle_ops.save_tables(prefix, ["user"], [counted]))
     other = new_table("other")
-    session.run(table_ops.restore_tables(prefix, ["user"], [other]))
+    session.run(bundle_ops.restore_tables(prefix, ["user"], [other]))
     assert _waiting(session, other) == {key: (1, 50) for key in range(3, 100)}
     assert _state(session, other) == [2, 50, 9, 0]
     # The program's threshold is the one that the checkpoint was written under: 9 holds.
@@ -55,14 +55,14 @@ def test_a_checkpoint_keeps_counts_times_and_thresholds(session, counted, new_ta
 
 def test_a_delta_holds_the_keys_that_wait(session, counted, new_table, tmp_path):
     full, delta = str(tmp_path / "model.ckpt-1"), str(tmp_path / "model.ckpt-2")
-    session.run(table_ops.save_tables(full, ["user"], [counted]))
-    session.run(table_ops.commit_save(full, ["user"], [counted]))
+    session.run(bundle_ops.save_tables(full, ["user"], [counted]))
+    session.run(bundle_ops.commit_save(full, ["user"], [counted]))
     _look_up(session, counted, [3] * 8 + [4, 100], 60, **THRESHOLD)
-    session.run(table_ops.table_set_threshold(counted, [0], access_threshold=3))
-    assert session.run(table_ops.table_evict(counted, "older_than", 10)) == 2
-    session.run(table_ops.save_tables(delta, ["user"], [counted], delta=True))
+    session.run(usage_ops.table_set_threshold(counted, [0], access_threshold=3))
+    assert session.run(usage_ops.table_evict(counted, "older_than", 10)) == 2
+    session.run(bundle_ops.save_tables(delta, ["user"], [counted], delta=True))
     other = new_table("other")
-    session.run(table_ops.restore_tables(delta, ["user"], [other]))
+    session.run(bundle_ops.restore_tables(delta, ["user"], [other]))
     assert _waiting(session, other) == _waiting(session, counted) == {4: (2, 60), 100: (1, 60)}
     assert _state(session, other) == [1, 60, 9, 1]
 
@@ -73,9 +73,9 @@ def test_another_number_of_buckets_takes_them_over(session, new_table, prefix, n
     attrs = dict(THRESHOLD, admission_filter=kind, sketch_bytes=1 << 20)
     source = new_table()
     _look_up(session, source, [1] * 3 + [2, 2] + list(range(3, 50)), 5, **attrs)
-    session.run(table_ops.save_tables(prefix, ["user"], [source]))
+    session.run(bundle_ops.save_tables(prefix, ["user"], [source]))
     target = new_table("target", num_buckets=num_buckets)
-    assert session.run(table_ops.table_load(target, prefix, "user")) == 1
+    assert session.run(bundle_ops.table_load(target, prefix, "user")) == 1
     assert _state(session, target) == [1, 5, 3, 0]
     addresses = _look_up(session, target, [2, 3, 60], 6, **attrs)
     assert list(addresses >= 0) == [True, False, False]
@@ -84,27 +84,27 @@ def test_another_number_of_buckets_takes_them_over(session, new_table, prefix, n
 def test_a_table_that_counts_nothing_has_no_tensors_for_it(session, new_table, prefix):
     handle = new_table()
     _look_up(session, handle, [1, 2], 5)
-    session.run(table_ops.save_tables(prefix, ["user"], [handle]))
+    session.run(bundle_ops.save_tables(prefix, ["user"], [handle]))
     names = [name for name, _ in tf.train.list_variables(prefix)]
     assert not [name for name in names if "waiting" in name or "sketch" in name]
 
 
 def test_export_and_import(session, counted, new_table):
-    waiting = table_ops.table_export_waiting(counted, 4)
+    waiting = transfer_ops.table_export_waiting(counted, 4)
     with tf.control_dependencies(waiting.keys):
-        rows = table_ops.table_export(counted, 4)
+        rows = transfer_ops.table_export(counted, 4)
     other = new_table("other")
-    with tf.control_dependencies([table_ops.table_import(other, *rows)]):
-        imported = table_ops.table_import_waiting(other, *waiting)
+    with tf.control_dependencies([transfer_ops.table_import(other, *rows)]):
+        imported = transfer_ops.table_import_waiting(other, *waiting)
     session.run(imported)
     assert _waiting(session, other) == _waiting(session, counted)
     assert _state(session, other) == _state(session, counted)
 
 
 def test_a_key_that_has_a_row_waits_no_longer(session, counted):
-    before = session.run(table_ops.table_export_waiting(counted, 4))
+    before = session.run(transfer_ops.table_export_waiting(counted, 4))
     _look_up(session, counted, [3] * 9, 60, **THRESHOLD)
-    session.run(table_ops.table_import_waiting(counted, *before))
+    session.run(transfer_ops.table_import_waiting(counted, *before))
     assert 3 not in _waiting(session, counted)
     assert len(_waiting(session, counted)) == 96
 
@@ -123,8 +123,10 @@ def test_a_key_that_has_a_row_waits_no_longer(session, counted):
     ],
 )
 def test_what_cannot_be_imported_is_named(session, counted, change, kind, message):
-    content = session.run(table_ops.table_export_waiting(counted, 4))
-    content = table_ops.WaitingContent(*[[np.array(part) for part in parts] for parts in content])
+    content = session.run(transfer_ops.table_export_waiting(counted, 4))
+    content = transfer_ops.WaitingContent(
+        *[[np.array(part) for part in parts] for parts in content]
+    )
     change(content)
     with pytest.raises(kind, match="table 'user': .*" + message):
-        session.run(table_ops.table_import_waiting(counted, *content))
+        session.run(transfer_ops.table_import_waiting(counted, *content))

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_plugin as ep
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import table_ops, transfer_ops
 from tests.plugin import support
 
 v1 = tf.compat.v1
@@ -70,7 +70,7 @@ class Training:
         with tf.control_dependencies(found):
             self._step = [found, v1.assign_add(self.global_step, 1)]
         self._statistics = table_ops.table_statistics(self.table.handle)
-        self._content = table_ops.table_export(self.table.handle, self.table.num_buckets)
+        self._content = transfer_ops.table_export(self.table.handle, self.table.num_buckets)
         self.session = None
 
     @contextlib.contextmanager

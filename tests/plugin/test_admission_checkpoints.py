@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import estimator_plugin as ep
 from estimator_plugin.cli import main as cli
-from estimator_plugin.ops import table_ops
+from estimator_plugin.ops import transfer_ops
 from tests.plugin import support
 from tests.plugin.admitting import Training
 
@@ -28,7 +28,7 @@ def waiting_of(training):
     """{key: (count, last_seen)} of the keys that wait for a row."""
     table = training.table
     with training.table.graph.as_default():
-        content = table_ops.table_export_waiting(table.handle, table.num_buckets)
+        content = transfer_ops.table_export_waiting(table.handle, table.num_buckets)
     keys, counts, seen = [np.concatenate(p).tolist() for p in training.session.run(content)[:3]]
     return dict(zip(keys, zip(counts, seen)))
 

@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 import estimator_plugin as ep
-from estimator_plugin import config, hashing, requirements
+from estimator_plugin import hashing, initialize, requirements
 from tests.plugin import support
 
 
@@ -57,7 +57,7 @@ def test_tensorflow_versions_that_do_not(version):
         requirements.check_tensorflow(version)
 
 
-@pytest.mark.parametrize("module", [config, hashing])
+@pytest.mark.parametrize("module", [hashing, initialize])
 def test_examples_that_stand_alone(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed

@@ -13,6 +13,10 @@ by themselves, use another name of it.
 NPUEstimator saves with a Saver that nothing outside of it can name, so `Saver.save` is replaced,
 too: it saves on the line of training that was restored and, where an IncrementalSaveHook saves into
 the same directory, as one of that hook's versions.
+
+`Estimator.train(max_steps=)` reads the step of the newest version before anything is restored, and
+does nothing where that is reached, so it is told the step of the version that
+`init(restore_model_version=)` names.
 """
 
 import functools
@@ -24,7 +28,7 @@ import threading
 import tensorflow as tf
 
 from . import graph_state, tf_compat
-from .checkpoint import saves
+from .checkpoint import model_version, saves
 from .table_initialization import tables_initializer
 from .warm_start import settings, warm_start
 
@@ -53,6 +57,8 @@ def install():
             estimator = sys.modules[tf.estimator.Estimator.__module__]
             name = "_get_default_warm_start_settings"
             _replace(estimator, name, _checked(getattr(estimator, name)))
+            name = "_load_global_step_from_checkpoint_dir"
+            _replace(estimator, name, _of_chosen_version(getattr(estimator, name)))
 
 
 def uninstall():
@@ -120,3 +126,18 @@ def _checked(original):
         return found
 
     return settings_of
+
+
+def _of_chosen_version(original):
+    """`original`, an Estimator's reading of the step that training starts from."""
+
+    @functools.wraps(original)
+    def step_of(checkpoint_dir):
+        newest = tf.train.latest_checkpoint(checkpoint_dir)
+        chosen = newest and model_version.chosen(newest)
+        if chosen == newest:
+            return original(checkpoint_dir)
+        reader = tf.train.load_checkpoint(chosen)
+        return reader.get_tensor(tf.compat.v1.GraphKeys.GLOBAL_STEP)
+
+    return step_of

@@ -99,6 +99,25 @@ def test_train_and_evaluate_evaluates_what_was_trained(tmp_path):
     assert result["mean"] == pytest.approx(0.97, abs=1e-6)
 
 
+def test_max_steps_that_the_newest_version_has_reached(tmp_path):
+    _first_run(tmp_path)
+    _init(2)
+    model = _model(tmp_path)
+    for _ in range(2):  # The second time it is the branch that has reached them.
+        hooks = [touches.hook(tmp_path, delta=1)]
+        model.train(touches.inputs([[7]] * 9), max_steps=len(_STEPS), hooks=hooks)
+        latest = tf.train.latest_checkpoint(str(tmp_path))
+        assert os.path.basename(latest) == "model.branch-1.ckpt-6"
+    assert touches.weights(model, _KEYS) == touches.expected(_STEPS[:2] + [[7]] * 4, _KEYS)
+
+
+def test_max_steps_and_a_version_that_is_not_there(tmp_path):
+    _first_run(tmp_path)
+    _init(9)
+    with pytest.raises(ValueError, match="no version 9; it has 0, 1, 2, 3, 4, 5, 6"):
+        _model(tmp_path).train(touches.inputs([[7]]), max_steps=len(_STEPS))
+
+
 @pytest.mark.parametrize("version", [9, 2**31 - 1])
 def test_a_version_that_is_not_there(tmp_path, version):
     _first_run(tmp_path)

@@ -36,7 +36,9 @@ class EvictHook(tf.compat.v1.train.SessionRunHook):
       estimator.train(input_fn, hooks=[EvictHook(evict_enable=True, evict_step_interval=10000)])
 
     Semantics: `mx_rec.core.feature_process.EvictHook` of the Rec SDK. Here it may stand anywhere
-    among the hooks, and slots leave with their rows.
+    among the hooks, and slots leave with their rows. Where an eviction and a save are due after the
+    same step, hooks act in their order: what is saved lacks the rows that left if this one stands
+    before the hook that saves.
     """
 
     def __init__(

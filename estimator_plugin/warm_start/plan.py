@@ -48,8 +48,10 @@ def plan_patterns(patterns, source, graph, checkpoint):
 
     Raises:
       ValueError: a pattern is no regular expression or matches nothing; a table that is named is
-        not in the checkpoint; a table has a previous name and is not among those that start.
+        not in the checkpoint; a table has a previous name and is not among those that start;
+        something that the graph lacks has a previous name.
     """
+    _check_all_known(source, graph)
     candidates = graph.trainable if isinstance(source.variables, str) else graph.variables
     plan = Plan(collections.OrderedDict(), [], _of_variables(source, graph), [])
     for pattern in patterns:
@@ -128,13 +130,30 @@ def _nothing(pattern, tables, graph, checkpoint, notes):
             _tables_text(checkpoint),
             _names_text(checkpoint.tensors),
             _names_text(graph.tables),
-            _names_text([name.partition(":")[0] for name in graph.variables]),
+            _names_text(_variable_names(graph)),
         )
     )
 
 
 def _of_variables(source, graph):
     return {k: v for k, v in source.previous_names.items() if k not in graph.tables}
+
+
+def _variable_names(graph):
+    return [name.partition(":")[0] for name in graph.variables]
+
+
+def _check_all_known(source, graph):
+    # TensorFlow's own check lists variables alone. It names a partitioned one by its whole.
+    variables = _variable_names(graph)
+    known = set(graph.tables).union(variables, [v.partition("/part_")[0] for v in variables])
+    unknown = [name for name in source.previous_names if name not in known]
+    if unknown:
+        raise ValueError(
+            "warm start: var_name_to_prev_var_name names %s, neither table nor variable of the "
+            "graph; it has tables %s, and variables %s"
+            % (_names_text(unknown), _names_text(graph.tables), _names_text(variables))
+        )
 
 
 def _check_all_used(source, graph, plan):

@@ -84,11 +84,19 @@ def test_previous_name_that_the_checkpoint_lacks(old, user):
         warm_start(old, ".*", var_name_to_prev_var_name={"user": "member"})
 
 
-@pytest.mark.parametrize("name", ["user", "kernel", "misspelt"])
+@pytest.mark.parametrize("name", ["user", "kernel"])
 def test_previous_name_of_what_is_not_started(old, user, name):
+    v1.get_variable("kernel", [models.DIM])
     ep.create_table(tf.int64, models.DIM, "other", v1.zeros_initializer())
     with pytest.raises(ValueError, match="names '%s', which vars_to_warm_start" % name):
         warm_start(old, ["other"], var_name_to_prev_var_name={"other": "user", name: "user"})
+
+
+def test_previous_name_of_what_the_graph_lacks(old, user):
+    v1.get_variable("kernel", [models.DIM])
+    message = "names 'misspelt', neither.*tables 'user', and variables 'kernel'"
+    with pytest.raises(ValueError, match=message):
+        warm_start(old, ".*", var_name_to_prev_var_name={"misspelt": "user"})
 
 
 def test_table_of_another_dim(old):

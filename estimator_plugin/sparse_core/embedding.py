@@ -37,7 +37,8 @@ class TPUEmbeddingV2(StackedTables):
     Raises:
       ValueError: an argument is out of range, an output_shape is missing or does not divide, a
         table has no optimizer, or an option of an optimizer is not supported.
-      NotImplementedError: an optimizer has weight decay, or the tables would be on parameter servers.
+      NotImplementedError: an optimizer has weight decay, or the tables would be on parameter
+        servers.
 
     >>> table = TableConfig(100, 8, combiner="sum", name="item")
     >>> embedding = TPUEmbeddingV2(FeatureConfig(table, output_shape=[4]), SGD(0.1))

@@ -18,7 +18,7 @@ def test_end_table(tmp_path, capsys):
     rows = {name: of for name, of in table.items() if name.startswith("rows of ")}
     assert rows
     for growing, stacked in rows.values():
-        assert 0 < int(growing) and 0 < int(stacked)
+        assert int(growing) > 0 and int(stacked) > 0
 
 
 def test_bad_arguments():

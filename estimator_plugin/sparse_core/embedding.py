@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from .. import validate
+from .. import notices, validate
+from ..distribute import placement
 from ..ops import sparse_core_ops
 from . import activations as samples
 from . import preprocessing, statistics, updating
@@ -36,7 +37,8 @@ class TPUEmbeddingV2(StackedTables):
     Raises:
       ValueError: an argument is out of range, an output_shape is missing or does not divide, a
         table has no optimizer, or an option of an optimizer is not supported.
-      NotImplementedError: an optimizer has weight decay.
+      NotImplementedError: an optimizer has weight decay, or the tables would be on parameter
+        servers.
 
     >>> table = TableConfig(100, 8, combiner="sum", name="item")
     >>> embedding = TPUEmbeddingV2(FeatureConfig(table, output_shape=[4]), SGD(0.1))
@@ -58,8 +60,10 @@ class TPUEmbeddingV2(StackedTables):
         name=None,
     ):
         config = _checked_config("TPUEmbeddingV2", sparse_core_embedding_config)
+        _check_place()
         topology = Topology(num_replicas, num_sc_per_chip)
         plan = Plan(feature_config, optimizer, topology, config.disable_table_stacking)
+        _warn_of_unknown_stacks(config, plan)
         super().__init__(plan, config, name, pipeline_execution_with_tensor_core)
         self._feature_config = feature_config
 
@@ -235,6 +239,27 @@ def _checked_config(owner, config):
         argument = "sparse_core_embedding_config"
         validate.fail(owner, argument, config, "None or a SparseCoreEmbeddingConfig")
     return config
+
+
+def _check_place():
+    """Stacked tables are updated in the process that looks them up."""
+    servers = () if tf.executing_eagerly() else placement.current()
+    if servers:
+        raise NotImplementedError(
+            "TPUEmbeddingV2: stacked tables cannot be on parameter servers, got %s; train without "
+            'servers, or on tables that grow (ep.create_table, embedding="hash_table")'
+            % ", ".join(servers)
+        )
+
+
+def _warn_of_unknown_stacks(config, plan):
+    """Upstream takes such limits without a word; one configuration may serve several stackings."""
+    for argument in ("max_ids_per_table", "max_unique_ids_per_table"):
+        for name in sorted(set(getattr(config, argument) or {}) - set(plan.stacks)):
+            notices.warn_once(
+                "SparseCoreEmbeddingConfig: %s[%r] has no effect: there is no such stack, only %s"
+                % (argument, name, ", ".join(plan.stacks))
+            )
 
 
 def _csr_buffer(partitioned):

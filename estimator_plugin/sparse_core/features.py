@@ -4,7 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from .. import tf_compat, validate
+from .. import notices, tf_compat, validate
 from . import layout as layouts
 from .configuration import FeatureConfig
 
@@ -64,14 +64,16 @@ def collected(feature_config, optimizer, num_cores):
       Table.
 
     Raises:
-      ValueError: an element is no FeatureConfig, an output_shape is missing or does not divide, a
-        table has no optimizer, or two tables or two features have one name.
+      ValueError: an element is no FeatureConfig, an output_shape is missing or does not divide,
+        max_sequence_length is set, a table has no optimizer, or two tables or two features have one
+        name.
     """
     table_of_config = collections.OrderedDict()
     features = []
     for path, config in tf_compat.flatten_with_joined_string_paths(feature_config):
         if not isinstance(config, FeatureConfig):
             validate.fail("feature_config", "element %r" % path, config, "a FeatureConfig")
+        _check_options(path, config)
         if id(config.table) not in table_of_config:
             index = len(table_of_config)
             table_of_config[id(config.table)] = Table(config.table, index, optimizer)
@@ -95,6 +97,16 @@ def collected(feature_config, optimizer, num_cores):
 def tables_of(features):
     """The tables of a list of Feature, in order of first use."""
     return list(collections.OrderedDict((id(f.table), f.table) for f in features).values())
+
+
+def _check_options(path, config):
+    """Sequences are refused: upstream ignores the length, and then the shapes are others."""
+    owner = "feature %r" % path
+    if config.max_sequence_length:
+        wanted = "0; give the shape of a sequence's samples, [batch, length], as output_shape"
+        validate.fail(owner, "max_sequence_length", config.max_sequence_length, wanted)
+    if not config.validate_weights_and_indices:  # Ids are checked in any case.
+        notices.no_meaning(owner, ["validate_weights_and_indices"])
 
 
 def _product(numbers):

@@ -8,6 +8,7 @@ from typing import Dict
 import tensorflow as tf
 
 import estimator_plugin as ep
+from estimator_plugin.sparse_core import layout
 
 FIRST_ORDER = "first-order weights"
 EMBEDDINGS_SCOPE = "embeddings/"  # Where model_fns keep the tf.Variables of `embedding="variable"`.
@@ -41,7 +42,7 @@ def checkpoint_bytes(prefix):
 
 
 def rows_in_checkpoint(prefix):
-    """Dict from table, or variable that stands in for one, to its rows.
+    """Dict from table, or variable that stands in for one, to its rows; of a stacked table, all.
 
     The many tables of first-order weights count as one, `FIRST_ORDER`.
     """
@@ -51,6 +52,10 @@ def rows_in_checkpoint(prefix):
     for name, shape in tf.train.list_variables(prefix):
         if name.startswith(EMBEDDINGS_SCOPE) and name.count("/") == 1:  # No optimizer slot.
             rows[_shown_name(name[len(EMBEDDINGS_SCOPE) :])] += shape[0]
+        elif name == layout.CHECKPOINT_NAME:
+            tables = layout.parsed(tf.train.load_variable(prefix, name))
+            for table, place in tables.items():
+                rows[_shown_name(table)] += place.unsharded_shape[0]
     return dict(rows)
 
 

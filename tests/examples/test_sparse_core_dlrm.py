@@ -15,6 +15,10 @@ def test_end_table(tmp_path, capsys):
     table = {line[0]: line[1:] for line in lines[1:]}
     for auc in table["held-out AUC"]:
         assert float(auc) > 0.7
+    rows = {name: of for name, of in table.items() if name.startswith("rows of ")}
+    assert rows
+    for growing, stacked in rows.values():
+        assert int(growing) > 0 and int(stacked) > 0
 
 
 def test_bad_arguments():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import estimator_plugin as ep
+from estimator_plugin import notices
 from estimator_plugin import sparse_core as sc
 from tests.sparse_core import models
 
@@ -69,6 +71,12 @@ def _embedding(features=None, optimizer=None, **kwargs):
             ),
             "two stacks would be named 'a_b', of the tables a, a_b, b; rename one",
         ),
+        (
+            lambda: _embedding(
+                {"f": sc.FeatureConfig(_table(), max_sequence_length=3, output_shape=[4])}
+            ),
+            "feature 'f': max_sequence_length must be 0; give the shape.*as output_shape, got 3",
+        ),
         (lambda: _embedding({"f": _feature(_table("a/b"))}), "name must be a name without '/'"),
         (lambda: _embedding(optimizer="sgd"), "table 'item': optimizer must be an SGD.*got 'sgd'"),
         (
@@ -115,6 +123,30 @@ def _embedding(features=None, optimizer=None, **kwargs):
 def test_configurations(make, message):
     with pytest.raises(ValueError, match="(?s)" + message):
         make()
+
+
+def test_options_without_effect_are_said(monkeypatch):
+    lines = []
+    monkeypatch.setattr(notices, "_said", set())
+    for level in ("info", "warning"):
+        monkeypatch.setattr(
+            notices.tf.compat.v1.logging, level, lambda form, *args: lines.append(form % args)
+        )
+    feature = sc.FeatureConfig(_table(), validate_weights_and_indices=False, output_shape=[4])
+    limits = sc.SparseCoreEmbeddingConfig(max_ids_per_table={"item": 9, "itme": 9})
+    _embedding({"f": feature}, sparse_core_embedding_config=limits)
+    assert lines == [
+        "feature 'f': argument validate_weights_and_indices is accepted and has no effect",
+        "SparseCoreEmbeddingConfig: max_ids_per_table['itme'] has no effect: there is no such "
+        "stack, only item",
+    ]
+
+
+def test_parameter_servers_are_refused():
+    server = "/job:ps/replica:0/task:0/device:CPU:0"
+    refused = pytest.raises(NotImplementedError, match="cannot be on parameter servers, got.*ps")
+    with tf.Graph().as_default(), ep.distribute.servers([server]), refused:
+        _embedding()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import estimator_plugin as ep
 from estimator_plugin import sparse_core as sc
 from tests.plugin import support
 from tests.sparse_core import models
@@ -101,6 +102,23 @@ def test_layouts_are_in_the_checkpoint(tmp_path):
     assert {"item_user", "item_user/accumulators", "_sparse_core_table_layouts"} <= set(
         estimator.get_variable_names()
     )
+
+
+def test_delta_checkpoints_have_the_tables_whole(tmp_path):
+    hook = ep.hooks.IncrementalSaveHook(
+        str(tmp_path / "deltas"), save_full_steps=8, save_delta_steps=2
+    )
+    whole = _trained(tmp_path / "whole", 4, 0)
+    estimator = _estimator(tmp_path / "deltas", replicas=1)
+    estimator.train(_input_fn, steps=4, hooks=[hook])
+    resumed = _estimator(tmp_path / "deltas", replicas=2)
+    assert _loss(resumed) == pytest.approx(_loss(whole), 1e-6)
+    delta = str(tmp_path / "deltas" / "model.ckpt-2")
+    at_two = _trained(tmp_path / "two", 2, 0)
+    for name in ("item_user", "item_user/accumulators"):
+        np.testing.assert_array_equal(
+            tf.train.load_variable(delta, name), at_two.get_variable_value(name)
+        )
 
 
 def test_export_and_serve(tmp_path):

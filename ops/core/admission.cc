@@ -30,7 +30,7 @@ Counting Admission::Begin(const KeyUse& use, bool* first) {
   options_ = wanted;
   *first = clock_ == kNoClock;
   if (use.now < clock_) {
-    ++backward_clocks_;
+    if (++backward_clocks_ == 1) first_late_ = use.now;
   } else {
     clock_ = use.now;
   }

@@ -58,6 +58,8 @@ class Admission {
   bool filters() const { return state().threshold > 0; }
   int64_t clock() const { return clock_; }
   int64_t backward_clocks() const { return backward_clocks_; }
+  // The first time that came late, once, for the log; then, and before, kNoClock.
+  int64_t TakeFirstLate() { return first_late_.exchange(kNoClock); }
 
  private:
   void Configure(int32_t threshold);
@@ -69,6 +71,7 @@ class Admission {
   bool filters_outdated_ = false;
   std::atomic<int64_t> clock_{kNoClock};  // Written under mutex_.
   std::atomic<int64_t> backward_clocks_{0};
+  std::atomic<int64_t> first_late_{kNoClock};
 };
 
 }  // namespace estimator_plugin

@@ -2,7 +2,6 @@
 
 #include "exchange_serve.h"
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,7 +73,7 @@ class ServeLookupOp : public StatusKernel {
                                           Int64Data(addresses) + key, words + at, &runner,
                                           tracking_[t] == nullptr ? nullptr : &uses[t]);
       }));
-      if (tracking_[t] != nullptr) ReportBackwardClock(*tables[t], uses[t], &reported_);
+      if (tracking_[t] != nullptr) ReportBackwardClock(*tables[t]);
       key += asked.n;
       at += asked.n * dims[t];
     }
@@ -86,7 +85,6 @@ class ServeLookupOp : public StatusKernel {
   const int num_tables_;
   const OnMissing on_missing_;
   const TrackingByTable tracking_;
-  std::atomic<bool> reported_{false};
 };
 
 // Inputs: T handles, hyperparameters, request, addresses, packed.

@@ -124,12 +124,12 @@ Status CheckTrackingListAttrs(tf::shape_inference::InferenceContext* c, int num_
   return Status();
 }
 
-void ReportBackwardClock(const TableResource& resource, const KeyUse& use,
-                         std::atomic<bool>* reported) {
-  const Admission& admission = *resource.table()->admission();
-  if (admission.backward_clocks() == 0 || reported->exchange(true)) return;
-  LOG(WARNING) << "table '" << resource.name() << "': a lookup came with time " << use.now
-               << ", earlier than " << admission.clock()
+void ReportBackwardClock(const TableResource& resource) {
+  Admission* const admission = resource.table()->admission();
+  const int64_t late = admission->TakeFirstLate();
+  if (late == kNoClock) return;
+  LOG(WARNING) << "table '" << resource.name() << "': a lookup came with time " << late
+               << ", earlier than " << admission->clock()
                << " of one before; the table's clock does not go back";
 }
 

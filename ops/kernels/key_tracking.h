@@ -2,7 +2,6 @@
 #ifndef ESTIMATOR_PLUGIN_OPS_KERNELS_KEY_TRACKING_H_
 #define ESTIMATOR_PLUGIN_OPS_KERNELS_KEY_TRACKING_H_
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,9 +36,8 @@ using TrackingByTable = std::vector<std::unique_ptr<const KeyTracking>>;
 TrackingByTable TrackingFromListAttrs(tf::OpKernelConstruction* ctx, int num_tables);
 Status CheckTrackingListAttrs(tf::shape_inference::InferenceContext* c, int num_tables);
 
-// Logs, once for a `reported`, that a lookup came with a time earlier than one before.
-void ReportBackwardClock(const TableResource& resource, const KeyUse& use,
-                         std::atomic<bool>* reported);
+// Logs, once for a table, that a lookup came with a time earlier than one before.
+void ReportBackwardClock(const TableResource& resource);
 
 }  // namespace estimator_plugin
 

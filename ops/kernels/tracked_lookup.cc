@@ -1,6 +1,5 @@
 // EpTableTrackedLookup, EpTableSetThreshold: training lookups that count their keys and admit them.
 
-#include <atomic>
 
 #include "input_checks.h"
 #include "intra_op_runner.h"
@@ -55,7 +54,7 @@ class TableTrackedLookupOp : public ReadyTableKernel {
     EP_RETURN_IF_ERROR(resource->table()->Lookup(Int64Data(keys), keys.NumElements(),
                                                  OnMissing::kInsert, default_row,
                                                  Int64Data(addresses), embeddings, &runner, &use));
-    ReportBackwardClock(*resource, use, &reported_);
+    ReportBackwardClock(*resource);
     return Status();
   }
 
@@ -76,7 +75,6 @@ class TableTrackedLookupOp : public ReadyTableKernel {
 
   const int64_t dim_;
   const KeyTracking tracking_;
-  std::atomic<bool> reported_{false};
 };
 
 class TableSetThresholdOp : public ReadyTableKernel {

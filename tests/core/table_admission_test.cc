@@ -151,6 +151,17 @@ TEST(TableAdmissionTest, TheClockDoesNotGoBack) {
   EXPECT_EQ(table->stats().backward_clocks, 1);
 }
 
+TEST(TableAdmissionTest, TheFirstLateTimeIsTakenOnce) {
+  const auto table = MakeTable(2);
+  CountedLookup(table.get(), {1}, Use(100));
+  EXPECT_EQ(table->admission()->TakeFirstLate(), kNoClock);
+  CountedLookup(table.get(), {1}, Use(50));
+  CountedLookup(table.get(), {1}, Use(40));
+  EXPECT_EQ(table->admission()->TakeFirstLate(), 50);
+  CountedLookup(table.get(), {1}, Use(30));
+  EXPECT_EQ(table->admission()->TakeFirstLate(), kNoClock);
+}
+
 TEST(TableAdmissionTest, CountsStopAtTheLargestNumber) {
   const auto table = MakeTable(1);
   for (int i = 0; i < 3; ++i) CountedLookup(table.get(), {1}, Use(1, kMaxCount, kMaxCount / 2 + 9));

@@ -22,6 +22,38 @@ def test_timestamps_never_go_back(mode):
         assert training.statistics()["backward_clocks"] == 1
 
 
+_LATE_LOOKUPS = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"  # The log's level is read when TensorFlow is loaded.
+os.dup2(1, 2)
+import tensorflow as tf
+import estimator_plugin as ep
+from tests.plugin import support
+v1 = tf.compat.v1
+v1.disable_eager_execution()
+time = v1.placeholder(tf.int64, [])
+v1.add_to_collection(ep.constants.ASCEND_TIMESTAMP, time)
+found = []
+for name in ("user", "item"):
+    table = support.table(name)
+    for _ in range(2):
+        config = {"access_threshold": 1}
+        found.append(ep.sparse_lookup(table, [1], access_and_evict_config=config))
+with support.ready_session() as session:
+    for now in (100, 50, 40, 200, 60):
+        session.run(found, {time: now})
+"""
+
+
+def test_the_first_late_timestamp_of_a_table_is_logged_once():
+    said = support.run_program(_LATE_LOOKUPS)
+    late = [line for line in said.splitlines() if "does not go back" in line]
+    assert len(late) == 2
+    for name in ("user", "item"):
+        wanted = "table '%s': a lookup came with time 50, earlier than 100" % name
+        assert sum(wanted in line for line in late) == 1
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("time", [0, -7])
 def test_timestamps_are_above_0(mode, time):

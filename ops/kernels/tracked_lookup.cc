@@ -1,6 +1,5 @@
 // EpTableTrackedLookup, EpTableSetThreshold: training lookups that count their keys and admit them.
 
-
 #include "input_checks.h"
 #include "intra_op_runner.h"
 #include "key_tracking.h"

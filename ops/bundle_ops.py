@@ -18,7 +18,16 @@ def has_bundle_ops():
     return hasattr(load(), "ep_save_tables")
 
 
-def save_tables(prefix, table_names, handles, delta=False, metas=None, with_head=None, name=None):
+def save_tables(
+    prefix,
+    table_names,
+    handles,
+    delta=False,
+    metas=None,
+    with_head=None,
+    with_waiting=None,
+    name=None,
+):
     """Writes tables as a bundle of their own, bucket by bucket, without a copy in memory.
 
     `tf.raw_ops.MergeV2Checkpoints` joins it with the other parts of a checkpoint; until then no
@@ -35,6 +44,8 @@ def save_tables(prefix, table_names, handles, delta=False, metas=None, with_head
         tables themselves.
       with_head: list of as many bools: whether to write `<table>/meta` and `<table>/bank`, which
         one partition of a table does. Default: all True.
+      with_waiting: list of as many bools: whether to write the arrays of waiting keys though none
+        waits and no lookup has brought a threshold yet. Default: all False.
       name: optional name of the operation.
 
     Returns:
@@ -57,6 +68,7 @@ def save_tables(prefix, table_names, handles, delta=False, metas=None, with_head
         handles,
         tf.stack(metas),
         with_head=[True] * len(handles) if with_head is None else with_head,
+        with_waiting=[False] * len(handles) if with_waiting is None else with_waiting,
         name=name,
     )
 

@@ -67,6 +67,12 @@ class TableSaveable(tf_compat.SaveableObject):
         return self.partition if self._head is None else self._head.partition
 
     @property
+    def has_waiting(self):
+        """Whether keys may have to wait for a row: the table's lookups have a threshold."""
+        rules = graph_state.of(self.table.graph).rules_of_table.get(self.table.name)
+        return rules is not None and rules.thresholds.access is not None
+
+    @property
     def specs(self):
         if self._specs is None:
             self._specs = self._make_specs()
@@ -117,8 +123,7 @@ class TableSaveable(tf_compat.SaveableObject):
         return tf_compat.SaveSpec(tensor, "", name, dtype=dtype, device=self.device)
 
     def _waiting_arrays(self):
-        rules = graph_state.of(self.table.graph).rules_of_table.get(self.table.name)
-        return () if rules is None or rules.thresholds.access is None else names.WAITING_ARRAYS
+        return names.WAITING_ARRAYS if self.has_waiting else ()
 
     def _export(self):
         if self._exported is None:

@@ -56,6 +56,7 @@ class StreamingSaverBuilder(tf_compat.BulkSaverBuilder):
             [x.partition.handle for x in tables],
             metas=[self._meta_of(x) for x in tables],
             with_head=[x.partition.is_head for x in tables],
+            with_waiting=[x.has_waiting for x in tables],
         )
 
     def _build_internal(self, names_to_saveables, **kwargs):

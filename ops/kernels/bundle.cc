@@ -81,7 +81,9 @@ constexpr int64_t kBytesPerShard = 8 << 20;
 class SaveTablesOp : public BundleKernel {
  public:
   explicit SaveTablesOp(tf::OpKernelConstruction* ctx)
-      : BundleKernel(ctx), with_head_(AttrOf<std::vector<bool>>(ctx, "with_head")) {}
+      : BundleKernel(ctx),
+        with_head_(AttrOf<std::vector<bool>>(ctx, "with_head")),
+        with_waiting_(AttrOf<std::vector<bool>>(ctx, "with_waiting")) {}
 
  private:
   Status RunOn(tf::OpKernelContext* ctx, const std::string& prefix,
@@ -89,9 +91,11 @@ class SaveTablesOp : public BundleKernel {
     const tf::Tensor& metas = ctx->input(ctx->num_inputs() - 1);
     const int64_t n = static_cast<int64_t>(tables.size());
     if (metas.dims() != 1 || metas.NumElements() != n ||
-        static_cast<int64_t>(with_head_.size()) != n) {
+        static_cast<int64_t>(with_head_.size()) != n ||
+        static_cast<int64_t>(with_waiting_.size()) != n) {
       return Error(Code::kInvalidArgument, "EpSaveTables: metas has shape ",
-                   metas.shape().DebugString(), " and with_head ", with_head_.size(),
+                   metas.shape().DebugString(), ", with_head ", with_head_.size(),
+                   " values, with_waiting ", with_waiting_.size(),
                    " values, want as many as tables: ", n);
     }
     const auto& workers = *ctx->device()->tensorflow_cpu_worker_threads();
@@ -102,7 +106,9 @@ class SaveTablesOp : public BundleKernel {
     ShardedBundleWriter writer(ctx->env(), prefix, static_cast<int>(shards), workers.workers);
     for (int64_t i = 0; i < n; ++i) {
       const std::string meta(metas.vec<tf::tstring>()(i));
-      const auto save = [&] { return Save(tables[i], meta, with_head_[i], &writer, &runner); };
+      const auto save = [&] {
+        return Save(tables[i], meta, with_head_[i], with_waiting_[i], &writer, &runner);
+      };
       EP_RETURN_IF_ERROR(Saving(tables[i].name, prefix, tables[i].resource->WhileReady(save)));
     }
     return Saving(tables.back().name, prefix, writer.Finish());
@@ -115,7 +121,7 @@ class SaveTablesOp : public BundleKernel {
   }
 
   static Status Save(const NamedTable& table, const std::string& meta, bool with_head,
-                     ShardedBundleWriter* writer, ParallelRunner* runner) {
+                     bool with_waiting, ShardedBundleWriter* writer, ParallelRunner* runner) {
     SaveInfo info;
     EP_RETURN_IF_ERROR(ParseSave(*table.resource, meta, &info));
     if (with_head) {
@@ -134,7 +140,7 @@ class SaveTablesOp : public BundleKernel {
         named.emplace_back(BucketTensorName(table.name, bucket, kRemovedName), KeysTensor(removed));
       }
       // Where keys may have to wait a stock Saver looks for the arrays of all buckets.
-      if (view.waiting != nullptr || info.admission.configured != kNoThreshold) {
+      if (view.waiting != nullptr || with_waiting || info.admission.configured != kNoThreshold) {
         const WaitingTensors waiting =
             view.waiting == nullptr ? WaitingTensors() : WaitingTensors(*view.waiting);
         for (WaitingArray array : kWaitingArrays) {
@@ -148,6 +154,7 @@ class SaveTablesOp : public BundleKernel {
   }
 
   const std::vector<bool> with_head_;
+  const std::vector<bool> with_waiting_;
 };
 
 class RestoreTablesOp : public BundleKernel {
@@ -238,13 +245,15 @@ REGISTER_OP("EpSaveTables")
     .Input("metas: string")
     .Attr("N: int >= 1")
     .Attr("with_head: list(bool)")
+    .Attr("with_waiting: list(bool)")
     .SetIsStateful()
     .SetShapeFn(TablesInBundleShape)
     .Doc(
         "Writes tables, or partitions of them, as a bundle of their own, for MergeV2Checkpoints to "
         "join with others: the saves that `metas`, of EpTableNewSave, describe. What all "
         "partitions "
-        "of a table share is written where `with_head` says so.");
+        "of a table share is written where `with_head` says so; the arrays of waiting keys where "
+        "keys wait, were told to, or `with_waiting` says so.");
 
 REGISTER_OP("EpRestoreTables")
     .Input("prefix: string")

@@ -195,5 +195,9 @@ def test_metas_of_another_table_are_refused(session, new_table, tmp_path):
     prefix = str(tmp_path / "model.ckpt-1")
     with pytest.raises(errors.InvalidArgumentError, match="table 'user': the meta of the save is"):
         session.run(bundle_ops.save_tables(prefix, ["user"], [handle], metas=[meta]))
-    with pytest.raises(errors.InvalidArgumentError, match="with_head 2 values, want .* tables: 1"):
-        session.run(bundle_ops.save_tables(prefix, ["user"], [handle], with_head=[True, False]))
+    for lists in ("with_head", "with_waiting"):
+        save = bundle_ops.save_tables(prefix, ["user"], [handle], **{lists: [True, False]})
+        with pytest.raises(
+            errors.InvalidArgumentError, match="%s 2 values, .*want as many as tables: 1" % lists
+        ):
+            session.run(save)

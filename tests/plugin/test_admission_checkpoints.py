@@ -140,7 +140,7 @@ def test_a_checkpoint_of_before_admission(tmp_path):
 
 
 def test_a_stock_saver_and_a_checkpoint_of_before_admission(tmp_path):
-    """It says what is missing; what a streaming saver saves after a step has it."""
+    """It says what is missing; what a streaming saver saves, even before a step, has it."""
     with training_of(FIRST, None, access_threshold=None, eviction_threshold=None) as (old, made, _):
         steps(old, FIRST)
         path = made.save(old.session, str(tmp_path / "model.ckpt"))
@@ -148,7 +148,6 @@ def test_a_stock_saver_and_a_checkpoint_of_before_admission(tmp_path):
     with pytest.raises(tf.errors.NotFoundError, match="user/bucket-.*/waiting_keys"), restored:
         pass
     with training_of(SECOND, LATER, "streaming", path) as (new, made, _):
-        steps(new, SECOND[:1])
         again = made.save(new.session, str(tmp_path / "again.ckpt"))
     with training_of(SECOND, LATER, "stock", again) as (new, _, _):
         assert steps(new, SECOND[:2]) == [[[True, True]], [[True, False]]]

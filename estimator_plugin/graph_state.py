@@ -28,6 +28,7 @@ class GraphState:
         self.pipeline_requests = []  # graph.requests.Request, in order.
         self.orphans_adopter = None  # The IteratorGetNext operation that constant ids move behind.
         self.pipeline = None  # graph.modify.Pipeline, once the graph is modified.
+        self.stacked = []  # sparse_core.warm_starting.WarmStarter of each embedding.
         self.savers = []  # Streaming savers, in order of creation.
         self.servers = []  # Stack of tuples of device strings: where tables that are made live.
         self.exchanges = []  # distribute.exchange.Exchange, in order of creation.

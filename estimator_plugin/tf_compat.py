@@ -37,6 +37,12 @@ def replace_create_op(handle, create_op):
                 registered[i] = resource._replace(create=create_op)
 
 
+def replace_initial_value(variable, value):
+    """Makes `variable`, a resource variable of a graph, start from the tensor `value`."""
+    variable._initial_value = value
+    variable._initializer_op = variable.assign(value, read_value=False)
+
+
 def saver_arguments(saver):
     """The keyword arguments that make a `tf.compat.v1.train.Saver` like `saver`."""
     return {

@@ -130,35 +130,18 @@ class _Checkpoint:
 
     def resharded(self, stack, slot):
         """A variable, put together of its tables."""
-        places = [stacked.placement for stacked in stack.tables]
-        first = places[0]
+        first = stack.tables[0].placement
         shape = [first.num_shards, first.shard_rows, first.width]
         starting = tf.cond(
             tf.reduce_all(tf.stack([self._has(stacked.table.name) for stacked in stack.tables])),
             lambda: tf.zeros([first.num_shards, 0, first.width]),
             lambda: tf.reshape(restoring.starting_values(stack, slot), shape),
         )
-        shards = stored_table.restacked(
-            self._path,
-            self._serialized,
-            tf.constant(self._prefix),
-            tf.constant(variable_name("", slot)),  # What follows the name of a stack.
-            tf.constant([stacked.table.name for stacked in stack.tables]),
-            tf.constant([place.shape for place in places], tf.int32),
-            tf.constant(_spans(places), tf.int32),
-            starting,
+        names = [stacked.table.name for stacked in stack.tables]
+        shards = stored_table.shards_of(
+            stack, slot, names, self._path, self._serialized, self._prefix, starting
         )
         return tf.reshape(tf.ensure_shape(shards, shape), [stack.rows, stack.width])
 
     def _has(self, table_name):
         return tf.reduce_any(tf.equal(self._names, table_name))
-
-
-def _spans(places):
-    """The `places` of `stored_table.restacked`: (rows, offset, rotation, before, after)."""
-    spans, end = [], 0
-    for place in places:
-        spans.append([place.rows, place.row_offset, place.rotation, place.row_offset - end, 0])
-        end = place.row_offset + place.rows
-    spans[-1][-1] = places[-1].shard_rows - end
-    return spans

@@ -2,13 +2,14 @@
 
 import tensorflow as tf
 
-from .. import validate
+from .. import graph_state, validate
 from .layout import CHECKPOINT_NAME
 from .object_checkpoint import LayoutsState, Receiver, Restore
 from .pipelining import Pipeline
 from .saved_variable import SavedVariable
 from .saver_checkpoint import LayoutsSaveable
 from .variables import TableVariables, slots_of, variable_name
+from .warm_starting import WarmStarter
 
 _COLLECTION = "estimator_plugin_sparse_core_names"
 
@@ -58,6 +59,7 @@ class State:
             if not tf.executing_eagerly():
                 for saved in self._saved.values():
                     tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, saved)
+                graph_state.of().stacked.append(WarmStarter(plan, self.variables, prefix))
         self.children = dict(self._saved)
         self.children[CHECKPOINT_NAME] = self._layouts
 

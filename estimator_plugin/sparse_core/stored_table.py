@@ -8,8 +8,42 @@ import tensorflow as tf
 
 from . import layout, sharding
 from .layout import Placement
+from .variables import variable_name
 
 _STRING = tf.TensorSpec([], tf.string)
+
+
+def shards_of(stack, slot, names, path, serialized, prefix, starting):
+    """`restacked` for a variable of a stack.
+
+    Args:
+      stack: plan.Stack.
+      slot: str, a slot or PARAMETERS.
+      names: list of str, the names of the stack's tables in the checkpoint.
+      path, serialized, starting: as there.
+      prefix: str, as there.
+    """
+    places = [stacked.placement for stacked in stack.tables]
+    return restacked(
+        path,
+        serialized,
+        tf.constant(prefix),
+        tf.constant(variable_name("", slot)),  # What follows the name of a stack.
+        tf.constant(names),
+        tf.constant([place.shape for place in places], tf.int32),
+        tf.constant(_spans(places), tf.int32),
+        starting,
+    )
+
+
+def _spans(places):
+    """The `places` of `restacked`: (rows, offset, rotation, before, after)."""
+    spans, end = [], 0
+    for place in places:
+        spans.append([place.rows, place.row_offset, place.rotation, place.row_offset - end, 0])
+        end = place.row_offset + place.rows
+    spans[-1][-1] = places[-1].shard_rows - end
+    return spans
 
 
 @tf.function(

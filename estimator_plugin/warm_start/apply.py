@@ -4,12 +4,20 @@ import collections
 
 import tensorflow as tf
 
-from .. import lookup_registry, tf_compat
+from .. import graph_state, lookup_registry, tf_compat
 from ..checkpoint import reader
 from ..checkpoint.tensor_reader import open_reader
+from ..table import EmbeddingTable
 from . import plan, settings, tables
 
-_OPTIMIZER_OPS = ("Apply", "ResourceApply", "ResourceSparseApply", "SparseApply", "EpTableApply")
+_OPTIMIZER_OPS = (
+    "Apply",
+    "ResourceApply",
+    "ResourceSparseApply",
+    "SparseApply",
+    "EpTableApply",
+    "EpSparseCoreApply",
+)
 
 
 def warm_start(
@@ -20,7 +28,7 @@ def warm_start(
 ):
     """Starts variables and tables of the default graph from checkpoints instead of afresh.
 
-    `tf.compat.v1.train.warm_start` with tables and with lists. Call it when the model is built and
+    `tf.compat.v1.train.warm_start` with tables, growing and stacked, and with lists. Call it when the model is built and
     before initializers are: in a model_fn, or before `tf.compat.v1.global_variables_initializer()`
     and `tables_initializer()`. Estimators call it after `ep.init()`; `WarmStartHook` calls it
     without.
@@ -55,11 +63,12 @@ def warm_start(
         var_name_to_vocab_info,
         var_name_to_prev_var_name,
     )
-    by_name = {table.name: table for table in lookup_registry.tables_of_graph()}
+    stacked = graph_state.of().stacked
+    by_name = _tables_by_name(stacked)
     starts = collections.OrderedDict()  # Table -> its Start; the last path wins.
     for source in sources:
         prefix = settings.find(source)
-        made = _plan(source, prefix, by_name)
+        made = _plan(source, prefix, by_name, stacked)
         for note in made.notes:
             tf.compat.v1.logging.warning("Warm start: %s", note)
         if made.variables or source.variables is None:
@@ -68,24 +77,65 @@ def warm_start(
             tf.compat.v1.logging.info("Warm-starting from: %s", prefix)
         for table, previous in made.tables.items():
             starts[table] = tables.Start(prefix, previous, source.with_slots)
-    for table, start in starts.items():
-        tables.start(by_name[table], start)
+    _start_tables(starts, by_name)
     if starts:
         tf.compat.v1.logging.info("Warm-started %d tables.", len(starts))
 
 
-def _plan(source, prefix, by_name):
+def _tables_by_name(stacked):
+    """{name: an EmbeddingTable, or the WarmStarter of a stacked table}.
+
+    Raises:
+      ValueError: a growing table and a stacked one have one name.
+    """
+    by_name = {table.name: table for table in lookup_registry.tables_of_graph()}
+    for starter in stacked:
+        for name in starter.names:
+            if name in by_name:
+                raise ValueError(
+                    "warm start: a growing table and a stacked table are both called %r; give one "
+                    "of them, or the TPUEmbeddingV2, another name" % name
+                )
+            by_name[name] = starter
+    return by_name
+
+
+def _start_tables(starts, by_name):
+    """Starts each table from its Start, those of an embedding together."""
+    of_starter = collections.OrderedDict()
+    for name, start in starts.items():
+        table = by_name[name]
+        is_stacked = not isinstance(table, EmbeddingTable)
+        opened = open_reader(start.prefix)
+        growing = start.name in reader.table_names(start.prefix)
+        if is_stacked and start.name in table.tables_in(opened):
+            of_starter.setdefault(table, {})[name] = (start, opened)
+        elif not is_stacked and growing:
+            tables.start(table, start)
+        else:
+            kinds = ("stacked", "growing") if is_stacked else ("growing", "stacked")
+            raise ValueError(
+                "warm start: table %r is a %s one and cannot start from %r, a %s one of %s"
+                % (name, kinds[0], start.name, kinds[1], start.prefix)
+            )
+    for starter, of_tables in of_starter.items():
+        starter.start(of_tables)
+
+
+def _plan(source, prefix, by_name, stacked):
+    in_stacks = {name for starter in stacked for name in starter.variable_names}
     graph = plan.GraphNames(
         list(by_name),
         [v.name for v in tf.compat.v1.trainable_variables()],
-        [v.name for v in tf.compat.v1.global_variables()],
+        [v.name for v in tf.compat.v1.global_variables() if v.name not in in_stacks],
         _trains(tf.compat.v1.get_default_graph()),
     )
     known = reader.table_names(prefix)
-    tensors = open_reader(prefix).shapes
-    checkpoint = plan.CheckpointNames(
-        prefix, known, [t for t in tensors if t.partition("/")[0] not in known]
-    )
+    opened = open_reader(prefix)
+    tensors = [t for t in opened.shapes if t.partition("/")[0] not in known]
+    if stacked:
+        known = known + [t for t in stacked[0].tables_in(opened) if t not in known]
+    checkpoint = plan.CheckpointNames(prefix, known, tensors)
     if source.variables is None:
         return plan.Plan({}, [], source.previous_names, [])
     if isinstance(source.variables, str):

@@ -121,6 +121,23 @@ def test_delta_checkpoints_have_the_tables_whole(tmp_path):
         )
 
 
+@pytest.mark.parametrize("start", ["tables", "all"])
+def test_warm_start(tmp_path, start):
+    """Evaluated before any step, the new model is the old one, in another topology."""
+    ep.init()
+    old = _trained(tmp_path / "old", 8, 0)
+    patterns = {"tables": ["user", "item", "weights"], "all": ".*"}
+    settings = tf.estimator.WarmStartSettings(str(tmp_path / "old"), patterns[start])
+    new = tf.estimator.Estimator(
+        _model_fn,
+        str(tmp_path / "new"),
+        params={"replicas": 2, "cores": 2},
+        warm_start_from=settings,
+    )
+    assert _loss(new) == pytest.approx(_loss(old), 1e-6)
+    new.train(_input_fn, steps=1)
+
+
 def test_export_and_serve(tmp_path):
     estimator = _trained(tmp_path / "model", 4, 0)
     features = {

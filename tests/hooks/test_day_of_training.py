@@ -1,8 +1,9 @@
 """A day of training in a test clock, everything on at once, against a model that fits on a page.
 
 Two workers train one table at the same time; ids come, are admitted, go out of use and leave;
-deltas are saved meanwhile, and the job is restarted and killed. After every step the table holds
-exactly the rows, counts, times and weights that the model says.
+deltas are saved meanwhile; the job is restarted and killed, and a new one starts warm from its
+checkpoints. After every step the table holds exactly the rows, counts, times and weights that the
+model says.
 """
 
 import collections
@@ -12,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_plugin as ep
-from estimator_plugin.hooks import EvictHook, IncrementalSaveHook
+from estimator_plugin.hooks import EvictHook, IncrementalSaveHook, WarmStartHook
 from estimator_plugin.ops import table_ops, transfer_ops
 
 v1 = tf.compat.v1
@@ -23,6 +24,7 @@ ACCESS, MAX_AGE, EVICT_EVERY = 3, 3 * 3600, 1800
 FULL_STEPS, DELTA_STEPS = 96, 12
 # Kills are at steps that save a delta: every 12th after the restart before it.
 RESTARTS, KILLS = (70, 200), (130, 236)
+WARM_START = 170
 RATE = 0.25
 IDS = 80
 
@@ -61,9 +63,12 @@ class Model:
 
 
 class Job(v1.train.SessionRunHook):
-    """The graph of a job and its session, which goes on from the checkpoints of a directory."""
+    """The graph of a job and its session, which goes on from the checkpoints of a directory.
 
-    def __init__(self, directory, clock):
+    Where there are none it starts from those of the directory `old`.
+    """
+
+    def __init__(self, directory, clock, old=None):
         self._graph = tf.Graph()
         with self._graph.as_default():
             self._build()
@@ -75,10 +80,11 @@ class Job(v1.train.SessionRunHook):
                 scaffold=scaffold,
             )
             evict = EvictHook(True, evict_time_interval=EVICT_EVERY, clock=clock)
+            warm = [] if old is None else [WarmStartHook(tf.estimator.WarmStartSettings(old))]
             self.session = v1.train.MonitoredTrainingSession(
                 checkpoint_dir=directory,
                 scaffold=scaffold,
-                hooks=[evict, self],
+                hooks=warm + [evict, self],
                 chief_only_hooks=[save],
                 save_checkpoint_secs=None,
                 save_summaries_steps=None,
@@ -141,7 +147,8 @@ def ids_of(tick, worker, model, now):
 
 def test_a_day(tmp_path):
     model, time, evicted_at, largest = Model(), [START], START, 0
-    job = Job(str(tmp_path), lambda: time[0])
+    directory = str(tmp_path / "first")
+    job = Job(directory, lambda: time[0])
     for tick in range(1, TICKS + 1):
         now = time[0] = START + tick * TICK
         ids = [ids_of(tick, worker, model, now) for worker in range(2)]
@@ -158,12 +165,15 @@ def test_a_day(tmp_path):
             evicted_at = now
         job.check(model)
         largest = max(largest, len(model.rows))
-        if tick in KILLS + RESTARTS:
-            if tick in RESTARTS:
+        if tick in KILLS + RESTARTS + (WARM_START,):
+            if tick not in KILLS:
                 job.session.close()  # Saves at the end; one that is killed does not.
-            job = Job(str(tmp_path), lambda: time[0])
+            old = None
+            if tick == WARM_START:
+                old, directory = directory, str(tmp_path / "second")
+            job = Job(directory, lambda: time[0], old)
             evicted_at = now
             job.check(model)
     job.session.close()
     assert 50 < len(model.rows) < largest
-    assert len(ep.checkpoint.read_table(str(tmp_path), "t").keys) == len(model.rows)
+    assert len(ep.checkpoint.read_table(directory, "t").keys) == len(model.rows)

@@ -28,10 +28,10 @@ def warm_start(
 ):
     """Starts variables and tables of the default graph from checkpoints instead of afresh.
 
-    `tf.compat.v1.train.warm_start` with tables, growing and stacked, and with lists. Call it when the model is built and
-    before initializers are: in a model_fn, or before `tf.compat.v1.global_variables_initializer()`
-    and `tables_initializer()`. Estimators call it after `ep.init()`; `WarmStartHook` calls it
-    without.
+    `tf.compat.v1.train.warm_start` with tables, growing and stacked, and with lists. Call it when
+    the model is built and before initializers are: in a model_fn, or before
+    `tf.compat.v1.global_variables_initializer()` and `tables_initializer()`. Estimators call it
+    after `ep.init()`; `WarmStartHook` calls it without.
 
     Args:
       ckpt_to_initialize_from: str, the prefix of a checkpoint, full or delta, a directory with one,

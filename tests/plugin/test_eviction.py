@@ -140,3 +140,19 @@ def test_reused_rows_start_fresh_with_fresh_slots(optimizer, tmp_path):
 def test_wrong_arguments(make, wanted):
     with pytest.raises(ValueError, match=wanted):
         make()
+
+
+def test_resident_memory_does_not_grow_as_rows_come_and_go():
+    """But for buckets: ids fall into them by chance, and each keeps room for the most it has had.
+
+    Of `rows` ids a bucket gets rows / 64, give or take sqrt(rows / 64).
+    """
+    rows, dim, refills = 1 << 20, 16, 4
+    said = support.run_program(
+        "from tests.plugin import evict_and_refill as program\n"
+        "program.main(%d, %d, %d)" % (rows, dim, refills)
+    )
+    of_table, first, *later = map(int, said.split())
+    chance = 64 * 5 * (rows / 64) ** 0.5 * of_table / rows
+    assert chance < 0.05 * of_table and len(later) == refills
+    assert max(later) - first < chance

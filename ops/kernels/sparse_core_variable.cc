@@ -18,7 +18,7 @@ Status OwnBuffer(tf::OpKernelContext* ctx, const std::string& table, tf::Var* va
   if (variable->copy_on_read_mode.load()) return Status();
   tf::mutex_lock lock(*variable->mu());
   if (!variable->is_initialized) return Uninitialized(table);
-  if (!variable->tensor()->RefCountIsOne()) {
+  if (!HasOneOwner(*variable->tensor())) {
     tf::Tensor own;
     EP_RETURN_IF_ERROR(FromTensorFlow(
         ctx->allocate_temp(variable->tensor()->dtype(), variable->tensor()->shape(), &own)));

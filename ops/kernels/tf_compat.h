@@ -60,7 +60,22 @@ auto Message(const TfStatus& status, long) -> decltype(std::string(status.error_
   return std::string(status.error_message());
 }
 
+// Tensor::RefCountIsOne() is private in TensorFlow 1.15.
+template <typename TfTensor>
+auto HasOneOwner(const TfTensor& tensor, int) -> decltype(tensor.RefCountIsOne()) {
+  return tensor.RefCountIsOne();
+}
+template <typename TfTensor>
+bool HasOneOwner(const TfTensor&, long) {
+  return false;
+}
+
 }  // namespace tf_compat_internal
+
+// Whether nobody else holds the buffer of `tensor`; false where that cannot be known.
+inline bool HasOneOwner(const tf::Tensor& tensor) {
+  return tf_compat_internal::HasOneOwner(tensor, 0);
+}
 
 // The numbers of the codes are the same on both sides, in every release.
 inline tf::Status ToTensorFlow(const Status& status) {

@@ -16,7 +16,8 @@ the same directory, as one of that hook's versions.
 
 `Estimator.train(max_steps=)` reads the step of the newest version before anything is restored, and
 does nothing where that is reached, so it is told the step of the version that
-`init(restore_model_version=)` names.
+`init(restore_model_version=)` names; and `evaluate`, `predict` and `export_saved_model` look for the
+newest version themselves, so they are given that one.
 """
 
 import functools
@@ -59,6 +60,8 @@ def install():
             _replace(estimator, name, _checked(getattr(estimator, name)))
             name = "_load_global_step_from_checkpoint_dir"
             _replace(estimator, name, _of_chosen_version(getattr(estimator, name)))
+            name = "checkpoint_management"
+            _replace(estimator, name, _Choosing(getattr(estimator, name)))
 
 
 def uninstall():
@@ -126,6 +129,21 @@ def _checked(original):
         return found
 
     return settings_of
+
+
+class _Choosing:
+    """`checkpoint_management` as an Estimator sees it, when it looks for what to evaluate, predict
+    from or export: the latest checkpoint is the one that `restore_model_version` says."""
+
+    def __init__(self, original):
+        self._original = original
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+    def latest_checkpoint(self, *args, **kwargs):
+        newest = self._original.latest_checkpoint(*args, **kwargs)
+        return newest and model_version.chosen(newest)
 
 
 def _of_chosen_version(original):

@@ -205,8 +205,7 @@ class StreamingSaverHook(tf.compat.v1.train.SessionRunHook):
     is changed and one line says so; such a Saver saves and restores tables too, only with more
     memory on restore. Not needed beside a Scaffold that has a `saver` of its own.
 
-    In evaluation and prediction it makes `init(restore_model_version=...)` count where model_fn
-    gives no saver.
+    In training it makes `init(restore_model_version=...)` count where model_fn gives no saver.
 
         estimator.train(input_fn, hooks=[ep.checkpoint.StreamingSaverHook()])
     """

@@ -16,8 +16,8 @@ the same directory, as one of that hook's versions.
 
 `Estimator.train(max_steps=)` reads the step of the newest version before anything is restored, and
 does nothing where that is reached, so it is told the step of the version that
-`init(restore_model_version=)` names; and `evaluate`, `predict` and `export_saved_model` look for the
-newest version themselves, so they are given that one.
+`init(restore_model_version=)` names; and `evaluate`, `predict` and `export_saved_model` look for
+the newest version themselves, so they are given that one.
 """
 
 import functools
